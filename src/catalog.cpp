@@ -1,0 +1,45 @@
+// catalog.cpp - finding our own relations.
+#include "catalog.hpp"
+
+namespace distlock::catalog {
+namespace {
+
+constinit Oids known{};
+constinit bool valid = false;
+
+void relation_changed(Datum, Oid relation) {
+    if (relation == InvalidOid || relation == known.lease || relation == known.lease_key ||
+        relation == known.token_seq)
+        valid = false;
+}
+
+Oid member(Oid schema, const char *name) {
+    const Oid oid = get_relname_relid(name, schema);
+    if (!OidIsValid(oid))
+        ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+                errmsg("relation \"distlock.%s\" does not exist", name),
+                errdetail("It is part of the extension distlock."),
+                errhint("Install the extension again: DROP EXTENSION distlock; CREATE EXTENSION "
+                        "distlock."));
+    return oid;
+}
+
+}  // namespace
+
+const Oids &oids() {
+    if (valid) return known;
+    const Oid schema = get_namespace_oid("distlock", true);
+    if (!OidIsValid(schema))
+        ereport(ERROR, errcode(ERRCODE_UNDEFINED_SCHEMA),
+                errmsg("distlock is not installed in this database"),
+                errdetail("The schema \"distlock\" does not exist any more."),
+                errhint("Run CREATE EXTENSION distlock."));
+    known = {schema, member(schema, "lease"), member(schema, "lease_pkey"),
+             member(schema, "token_seq")};
+    valid = true;
+    return known;
+}
+
+void watch_changes() { CacheRegisterRelcacheCallback(relation_changed, 0); }
+
+}  // namespace distlock::catalog
