@@ -1,0 +1,292 @@
+// lease.cpp - reading and writing rows of distlock.lease.
+#include "lease.hpp"
+
+#include "catalog.hpp"
+
+namespace distlock {
+namespace {
+
+// Attribute numbers, in the table's order: fixed width first, then what may be null.
+enum Column : int {
+    kToken = 1,
+    kAcquiredAt,
+    kRenewedAt,
+    kExpiresAt,
+    kAcquiredBoot,
+    kRenewedBoot,
+    kExpiresBoot,
+    kTtl,
+    kMinHold,
+    kLockDelay,
+    kGrants,
+    kTakeovers,
+    kBootId,
+    kRole,
+    kSlot,
+    kCapacity,
+    kMode,
+    kName,
+    kReleasedAt,
+    kSessionPid,
+    kRequestId,
+    kOwner,
+    kMetadata,
+    kColumns = kMetadata
+};
+
+struct Row {
+    Datum values[kColumns];
+    bool nulls[kColumns];
+
+    Datum &operator[](Column c) { return values[c - 1]; }
+    bool has(Column c) const { return !nulls[c - 1]; }
+    int64 int8(Column c) const { return DatumGetInt64(values[c - 1]); }
+    int32 int4(Column c) const { return DatumGetInt32(values[c - 1]); }
+    void set(Column c, bool present, Datum value) {
+        nulls[c - 1] = !present;
+        values[c - 1] = present ? value : Datum{0};
+    }
+};
+
+template <class T>
+T *pointer(Datum d) {
+    return reinterpret_cast<T *>(DatumGetPointer(d));
+}
+
+Row from_lease(const Lease &lease) {
+    Row row{};
+    row[kToken] = Int64GetDatum(lease.token);
+    row[kAcquiredAt] = TimestampTzGetDatum(lease.acquired.wall);
+    row[kRenewedAt] = TimestampTzGetDatum(lease.renewed.wall);
+    row[kExpiresAt] = TimestampTzGetDatum(lease.expires.wall);
+    row[kAcquiredBoot] = Int64GetDatum(lease.acquired.boot);
+    row[kRenewedBoot] = Int64GetDatum(lease.renewed.boot);
+    row[kExpiresBoot] = Int64GetDatum(lease.expires.boot);
+    row[kTtl] = Int64GetDatum(lease.ttl);
+    row[kMinHold] = Int64GetDatum(lease.min_hold);
+    row[kLockDelay] = Int64GetDatum(lease.lock_delay);
+    row[kGrants] = Int64GetDatum(lease.grants);
+    row[kTakeovers] = Int64GetDatum(lease.takeovers);
+    row[kBootId] = UUIDPGetDatum(&lease.boot_id);
+    row[kRole] = ObjectIdGetDatum(lease.role);
+    row[kSlot] = Int32GetDatum(lease.slot);
+    row[kCapacity] = Int32GetDatum(lease.capacity);
+    row[kMode] = CharGetDatum(static_cast<char>(lease.mode));
+    row[kName] = PointerGetDatum(lease.name);
+    row.set(kReleasedAt, lease.released, TimestampTzGetDatum(lease.released_at));
+    row.set(kSessionPid, lease.session_pid != 0, Int32GetDatum(lease.session_pid));
+    row.set(kRequestId, lease.request_id != nullptr, UUIDPGetDatum(lease.request_id));
+    row.set(kOwner, lease.owner != nullptr, PointerGetDatum(lease.owner));
+    row.set(kMetadata, lease.metadata != nullptr, PointerGetDatum(lease.metadata));
+    return row;
+}
+
+// One row version to a struct; texts point into the tuple.
+Lease to_lease(HeapTuple tuple, TupleDesc description) {
+    Row row;
+    heap_deform_tuple(tuple, description, row.values, row.nulls);
+    Lease lease{};
+    lease.tid = tuple->t_self;
+    lease.name = pointer<text>(row[kName]);  // stored PLAIN: never compressed
+    lease.token = row.int8(kToken);
+    lease.acquired = {row.int8(kAcquiredAt), row.int8(kAcquiredBoot)};
+    lease.renewed = {row.int8(kRenewedAt), row.int8(kRenewedBoot)};
+    lease.expires = {row.int8(kExpiresAt), row.int8(kExpiresBoot)};
+    lease.boot_id = *DatumGetUUIDP(row[kBootId]);
+    lease.ttl = row.int8(kTtl);
+    lease.min_hold = row.int8(kMinHold);
+    lease.lock_delay = row.int8(kLockDelay);
+    lease.grants = row.int8(kGrants);
+    lease.takeovers = row.int8(kTakeovers);
+    lease.role = DatumGetObjectId(row[kRole]);
+    lease.slot = row.int4(kSlot);
+    lease.capacity = row.int4(kCapacity);
+    lease.mode = static_cast<Mode>(DatumGetChar(row[kMode]));
+    lease.released = row.has(kReleasedAt);
+    lease.released_at = row.int8(kReleasedAt);
+    lease.session_pid = row.has(kSessionPid) ? row.int4(kSessionPid) : 0;
+    if (row.has(kRequestId)) lease.request_id = DatumGetUUIDP(row[kRequestId]);
+    if (row.has(kOwner)) lease.owner = pointer<struct varlena>(row[kOwner]);
+    if (row.has(kMetadata)) lease.metadata = pointer<struct varlena>(row[kMetadata]);
+    return lease;
+}
+
+// A copy of the row in the slot, texts included.
+Lease copy_lease(TupleTableSlot *slot) {
+    HeapTuple tuple = ExecCopySlotHeapTuple(slot);
+    return to_lease(tuple, slot->tts_tupleDescriptor);
+}
+
+// MVCC scans take predicate locks in a SERIALIZABLE transaction, and two strangers' acquires would
+// then end in 40001.  There every version is tested against the snapshot by hand; elsewhere the
+// plain scan is cheaper, since it stops at the first visible version of a HOT chain.
+Snapshot scan_snapshot(Snapshot snapshot) {
+    return IsolationIsSerializable() ? SnapshotAny : snapshot;
+}
+
+// Collects the versions of the lock's rows that `keep(slot)` accepts, far end of the index first:
+// there the newest versions lie, and under an old snapshot dead ones cannot be pruned.  There is
+// one visible version a slot, so slot 0's, the last one, ends the scan.
+template <pg::Plain Keep>
+std::span<Lease> collect(std::string_view name, Snapshot snapshot, Keep keep) {
+    const catalog::Oids &oids = catalog::oids();
+    Relation table = table_open(oids.lease, AccessShareLock);
+    Relation index = index_open(oids.lease_key, AccessShareLock);
+    TupleTableSlot *slot = table_slot_create(table, nullptr);
+    ScanKeyData key;
+    ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ, pg::text_datum(name));
+    key.sk_collation = C_COLLATION_OID;
+    IndexScanDesc scan = compat::index_beginscan(table, index, snapshot, 1);
+    index_rescan(scan, &key, 1, nullptr, 0);
+    std::size_t count = 0, room = 1;
+    Lease *rows = static_cast<Lease *>(palloc(sizeof(Lease)));
+    while (index_getnext_slot(scan, BackwardScanDirection, slot)) {
+        if (!keep(table, slot)) continue;
+        if (count == room) {
+            room *= 2;
+            rows = static_cast<Lease *>(repalloc(rows, room * sizeof(Lease)));
+        }
+        rows[count] = copy_lease(slot);
+        if (rows[count++].slot == 0) break;
+    }
+    index_endscan(scan);
+    ExecDropSingleTupleTableSlot(slot);
+    // A reader that goes on to wait must not hold back ALTER EXTENSION or DROP.
+    index_close(index, AccessShareLock);
+    table_close(table, AccessShareLock);
+    return {rows, count};
+}
+
+void insert_index_entry(Relation table, Row &row, HeapTuple tuple, bool unchanged) {
+    Relation index = index_open(catalog::oids().lease_key, RowExclusiveLock);
+    Datum values[] = {row[kName], row[kSlot]};
+    bool nulls[] = {false, false};
+    (void)index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_YES, unchanged,
+                       nullptr);
+    index_close(index, NoLock);
+}
+
+int64 until_expiry(const Lease &lease, const Instant &now) {
+    return until(lease.expires, lease.renewed, lease.boot_id, now);
+}
+
+}  // namespace
+
+State state_of(const Lease &lease, const Instant &now) {
+    const int64 left = until_expiry(lease, now);
+    if (lease.released) return left > 0 ? State::kMinHold : State::kFree;
+    if (left > 0) return State::kHeld;
+    return left + lease.lock_delay > 0 ? State::kLockDelay : State::kExpired;
+}
+
+int64 busy_for(const Lease &lease, const Instant &now) {
+    return until_expiry(lease, now) + (lease.released ? 0 : lease.lock_delay);
+}
+
+int64 over_for(const Lease &lease, const Instant &now) {
+    const Stamp &end = lease.released ? lease.renewed : lease.expires;
+    return -until(end, lease.renewed, lease.boot_id, now);
+}
+
+std::span<Lease> read_lock(std::string_view name) {
+    return pg::with_fresh_snapshot([&](Snapshot fresh) {
+        const bool by_hand = scan_snapshot(fresh) != fresh;
+        return collect(name, scan_snapshot(fresh), [&](Relation table, TupleTableSlot *slot) {
+            return !by_hand || table_tuple_satisfies_snapshot(table, slot, fresh);
+        });
+    });
+}
+
+Lease *read_pending(std::string_view name) {
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    // The scan reports the inserting transaction of each version, if that is still open.
+    const std::span<Lease> rows = collect(name, &dirty, [&](Relation, TupleTableSlot *) {
+        return TransactionIdIsValid(dirty.xmin) && !TransactionIdIsCurrentTransactionId(dirty.xmin);
+    });
+    return rows.empty() ? nullptr : &rows[0];
+}
+
+Lease *current_grant(std::span<Lease> rows, int64 token) {
+    Lease *found = nullptr;
+    for (Lease &row : rows)
+        if (row.token == token && !row.released) found = &row;
+    if (found == nullptr) return nullptr;
+    // An exclusive token is stale once any other slot has a higher one, a shared one once slot 0
+    // has.
+    for (const Lease &row : rows)
+        if (row.token > token && (found->slot == 0 || row.slot == 0)) return nullptr;
+    return found;
+}
+
+Lease *standing_grant(std::span<Lease> rows) {
+    Lease *highest = nullptr;
+    for (Lease &row : rows)
+        if (!row.released && (highest == nullptr || row.token > highest->token)) highest = &row;
+    return highest;
+}
+
+void insert_lease(const Lease &lease) {
+    pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
+        Row row = from_lease(lease);
+        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), row.values, row.nulls);
+        simple_heap_insert(table, tuple);
+        insert_index_entry(table, row, tuple, false);
+        return true;
+    });
+    CommandCounterIncrement();  // the next call of the same statement must see it
+}
+
+void update_lease(const Lease &lease) {
+    pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
+        Row row = from_lease(lease);
+        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), row.values, row.nulls);
+        ItemPointerData tid = lease.tid;
+        if (compat::simple_heap_update(table, &tid, tuple))
+            insert_index_entry(table, row, tuple, true);
+        return true;
+    });
+    CommandCounterIncrement();
+}
+
+void each_lease(const Extent &extent, EachLease body, void *context) {
+    Relation table = table_open(catalog::oids().lease, extent.lock);
+    TupleTableSlot *slot = table_slot_create(table, nullptr);
+    Snapshot fresh = RegisterSnapshot(GetLatestSnapshot());
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    Snapshot scanned = extent.pending ? &dirty : scan_snapshot(fresh);
+    const MemoryContext per_row =
+        AllocSetContextCreate(CurrentMemoryContext, "distlock row", ALLOCSET_SMALL_SIZES);
+    TableScanDesc scan = table_beginscan_strat(table, scanned, 0, nullptr, true, false);
+    if (extent.share) {
+        const BlockNumber blocks = RelationGetNumberOfBlocks(table);
+        heap_setscanlimits(scan, blocks == 0 ? 0 : extent.share(blocks), blocks == 0 ? 0 : 1);
+    }
+    while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+        CHECK_FOR_INTERRUPTS();
+        if (scanned == SnapshotAny && !table_tuple_satisfies_snapshot(table, slot, fresh)) continue;
+        MemoryContextReset(per_row);
+        const MemoryContext before = MemoryContextSwitchTo(per_row);
+        Lease lease = copy_lease(slot);
+        MemoryContextSwitchTo(before);
+        body(lease, context);
+    }
+    table_endscan(scan);
+    MemoryContextDelete(per_row);
+    UnregisterSnapshot(fresh);
+    ExecDropSingleTupleTableSlot(slot);
+    table_close(table, extent.lock == AccessShareLock ? AccessShareLock : NoLock);
+}
+
+bool delete_lease(Lease &lease) {
+    return pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
+        return pg::with_fresh_snapshot([&](Snapshot snapshot) {
+            TM_FailureData failure;
+            return table_tuple_delete(table, &lease.tid, GetCurrentCommandId(true), snapshot,
+                                      InvalidSnapshot, false, &failure, false) == TM_Ok;
+        });
+    });
+}
+
+}  // namespace distlock

@@ -1,0 +1,83 @@
+// lease.hpp - the lease table: one row per slot of a lock, read and written without SQL.
+//
+// A lock's current grant is judged over all rows of its name.  Exclusive grants live in slot 0,
+// shared holders and semaphore permits in slots >= 1; a released row stays (free) and keeps its
+// token.  Whoever writes a row holds a lock on its slot's tag that excludes every other writer
+// (grant.hpp says which), so no row has two writers at a time.
+//
+// Reads use a snapshot newer than the tag lock, never the transaction's, and take no predicate
+// locks: the answers are the same at every isolation level.
+#pragma once
+#include <span>
+
+#include "clock.hpp"
+#include "pg.hpp"
+
+namespace distlock {
+
+enum class Mode : char { kExclusive = 'x', kShared = 's' };
+
+struct Lease {
+    ItemPointerData tid;
+    text *name;
+    int64 token;
+    Stamp acquired;
+    Stamp renewed;      // the last write: grant, renewal or release
+    Stamp expires;      // of a released row: from when on it may be taken (minimum hold)
+    pg_uuid_t boot_id;  // boot that the three stamps belong to
+    int64 ttl, min_hold, lock_delay;  // microseconds
+    int64 grants, takeovers;
+    Oid role;
+    int32 slot, capacity;
+    Mode mode;
+    bool released;
+    TimestampTz released_at;
+    int32 session_pid;            // 0 = not bound to a session
+    const pg_uuid_t *request_id;  // null = none
+    struct varlena *owner;        // text as stored, maybe compressed; null = none
+    struct varlena *metadata;     // jsonb as stored; null = none
+};
+
+enum class State { kFree, kHeld, kExpired, kMinHold, kLockDelay };
+
+State state_of(const Lease &lease, const Instant &now);
+
+// Microseconds until somebody else may take the slot; not positive = now.
+int64 busy_for(const Lease &lease, const Instant &now);
+
+// Microseconds since the lease ended, by expiry or release; negative while it lives.
+int64 over_for(const Lease &lease, const Instant &now);
+
+// All rows of the lock as last committed (and written by this transaction), slots descending.
+std::span<Lease> read_lock(std::string_view name);
+
+// The row of `slot` as an open transaction of another session is writing it, if one is.
+Lease *read_pending(std::string_view name);
+
+// The row that makes `token` the lock's current grant, expired or not; null = it is not.
+Lease *current_grant(std::span<Lease> rows, int64 token);
+
+// The grant that stands: the highest token not released; null = nobody's.
+Lease *standing_grant(std::span<Lease> rows);
+
+// Each makes its change visible to the next call of the same statement.
+void insert_lease(const Lease &lease);
+// Writes over the row version at `lease.tid`.
+void update_lease(const Lease &lease);
+
+// Which rows a scan of the table visits.
+struct Extent {
+    bool pending = false;  // also the versions that open transactions are writing
+    BlockNumber (*share)(BlockNumber blocks) = nullptr;  // null = all; else the one block to visit
+    LOCKMODE lock = AccessShareLock;                     // of the table; a stronger one is kept
+};
+
+// Calls body(lease, context) for each row.  The row's memory goes with the call, and the scan's
+// snapshot stays registered until the last call has returned.
+using EachLease = void (*)(Lease &lease, void *context);
+void each_lease(const Extent &extent, EachLease body, void *context);
+
+// Deletes this version of the row, if nobody has changed it; never waits.
+bool delete_lease(Lease &lease);
+
+}  // namespace distlock
