@@ -1,0 +1,64 @@
+// clean.cpp - see clean.hpp.
+//
+// A victim is read under a snapshot that stays registered until it is deleted (otherwise its line
+// pointer may by then belong to another lock's row), its slot's tag is taken in Exclusive without
+// waiting, and any outcome of the delete but success is ignored: somebody else was there first.
+#include "clean.hpp"
+
+#include "lease.hpp"
+#include "settings.hpp"
+#include "tag.hpp"
+#include "txn.hpp"
+
+extern "C" {
+#include "common/pg_prng.h"
+}
+
+namespace distlock {
+namespace {
+
+constexpr int kOneIn = 8;         // of the transactions that grant
+constexpr int kMostVictims = 16;  // in one of them
+
+struct Sweep {
+    int64 older_than;
+    int64 removed;
+    int64 room;
+};
+
+// Free for long enough, by expiry or release, with every delay of its own over too.
+bool forgettable(const Lease &lease, int64 older_than) {
+    const Instant now = clock_now();
+    return busy_for(lease, now) <= 0 && over_for(lease, now) > older_than;
+}
+
+void remove_row(Lease &lease, void *context) {
+    auto &sweep = *static_cast<Sweep *>(context);
+    if (sweep.room == 0 || !forgettable(lease, sweep.older_than)) return;
+    const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
+    if (!lock_now(slot_tag(name, lease.slot), ExclusiveLock)) return;
+    txn::touch(name);  // the tag stays to the end: whoever waits for it is woken then
+    sweep.room--;
+    if (delete_lease(lease)) sweep.removed++;
+}
+
+BlockNumber any_block(BlockNumber blocks) {
+    return static_cast<BlockNumber>(pg_prng_uint64_range(&pg_global_prng_state, 0, blocks - 1));
+}
+
+}  // namespace
+
+void clean_some() {
+    if (pg_prng_uint64_range(&pg_global_prng_state, 1, kOneIn) != 1) return;
+    Sweep sweep{int64{settings::retention()} * 1000, 0, kMostVictims};
+    each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
+}
+
+int64 prune(int64 older_than) {
+    Sweep sweep{older_than, 0, lock_budget()};
+    each_lease({.lock = RowExclusiveLock}, remove_row, &sweep);
+    CommandCounterIncrement();
+    return sweep.removed;
+}
+
+}  // namespace distlock

@@ -1,0 +1,51 @@
+// txn.hpp - what the current transaction has done with locks, kept right across savepoints.
+//
+// Three things hang on it: who is woken when the transaction's locks are gone, how its commit is
+// flushed, and which fence checks need not be repeated.  All of it lives in TopTransactionContext
+// and goes with the transaction; what a savepoint added goes with ROLLBACK TO that savepoint.
+#pragma once
+#include "pg.hpp"
+
+namespace distlock::txn {
+
+// Registers the transaction callbacks; once, from _PG_init.
+void register_callbacks();
+
+// Remembers that this transaction holds a lock of ours on the name: its waiters are woken at the
+// end (commit, abort, or rollback to the savepoint), after the locks are released.
+void touch(std::string_view name);
+
+// Whether the transaction has pinned, granted, renewed or released something that still stands.
+bool touched();
+
+// How the commit must be made.  Call before_write() before our first write of a call, after_write()
+// behind the last: a transaction that did nothing but release commits asynchronously.
+enum class Write { kDurable, kUndurable, kRelease };
+void before_write();
+void after_write(Write kind);
+
+// A grant was made: this transaction's commit cleans up a little (clean.hpp).
+void clean_at_commit();
+
+// --- fence checks of this transaction ---
+
+struct Check {
+    std::string_view name;
+    uint64 hash;
+    int64 token;         // 0 = the check was dropped
+    int64 expires_boot;  // when the lease ends, as of the check
+    SubTransactionId owner;
+    Check *shadowed;  // an older entry of the same name
+    Check *below;     // next on the transaction's stack of checks
+};
+
+// The standing check of the lock, or null.
+Check *find_check(std::string_view name);
+void add_check(std::string_view name, int64 token, int64 expires_boot);
+// After a grant or release of our own the old check says nothing any more.
+void drop_check(std::string_view name);
+// Changes whenever a remembered Check pointer may have become wrong.
+uint64 generation();
+int check_count();
+
+}  // namespace distlock::txn
