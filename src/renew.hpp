@@ -1,0 +1,25 @@
+// renew.hpp - what a holder does with its lease: keep it, or give it back.
+//
+// Both take ShareUpdateExclusive on the lease's slot, which lets fenced writers go on and stops a
+// grant.  Whether the caller is refused is decided first, from a read without any lock: nobody can
+// stop a holder's renewals by asking wrongly.
+#pragma once
+#include "lease.hpp"
+
+namespace distlock {
+
+// How long renew, release and fence wait for somebody's open transaction.
+inline constexpr int kPatienceMs = 1000;
+
+// 42501 unless the session's role is a member of the role that acquired.
+void check_holder(std::string_view name, const Lease &lease, const char *action);
+
+// The new expiry, or nullopt when the lease is lost.  ttl 0 = the lease's own, which never
+// shortens.
+std::optional<TimestampTz> renew_lease(std::string_view name, int64 token, int64 ttl, bool durable);
+
+// 'released', 'expired', 'superseded' or 'not_held'.  `forced` skips the check of the role and is
+// logged.
+const char *release_lease(std::string_view name, int64 token, bool forced);
+
+}  // namespace distlock
