@@ -1,0 +1,224 @@
+// protect.cpp - protect and unprotect: creating and dropping the fence triggers of a table.
+//
+// The names begin with "~", which sorts after every letter: BEFORE triggers run in name order, and
+// none of the table's own should change the row after it was checked.
+#include <cstring>
+
+#include "guard.hpp"
+
+extern "C" {
+#include "catalog/catalog.h"
+#include "catalog/pg_inherits.h"
+#include "executor/spi.h"
+}
+
+namespace distlock {
+namespace {
+
+constexpr const char *kRowTrigger = "~distlock_fence";
+constexpr const char *kTruncateTrigger = "~distlock_fence_truncate";
+
+struct Protection {
+    const char *lock;
+    const char *mode;
+    const char *token_column;  // "" = none
+    bool always;
+};
+
+const char *quoted(Relation table) {
+    return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
+                                      RelationGetRelationName(table));
+}
+
+void run(const char *command) {
+    const int result = SPI_execute(command, false, 0);
+    if (result < 0) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+}
+
+// Whether the query finds a row.
+bool finds(const char *query) {
+    const int result = SPI_execute(query, true, 1);
+    if (result < 0) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+    return SPI_processed > 0;
+}
+
+void report_table(Relation table, const char *what, const char *hint) {
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("cannot protect \"%s\"", RelationGetRelationName(table)), errdetail("%s", what),
+            errhint("%s", hint), errtable(table));
+}
+
+void check_owner(Relation table) {
+    if (compat::owns_relation(RelationGetRelid(table), GetUserId())) return;
+    ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("must be owner of table \"%s\"", RelationGetRelationName(table)),
+            errdetail("Protecting a table creates triggers on it."),
+            errhint("Run this as the table's owner."), errtable(table));
+}
+
+void check_table(Relation table) {
+    const char relkind = table->rd_rel->relkind;
+    if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
+        report_table(table, "Only ordinary and partitioned tables can be protected.",
+                     "Protect the tables in which its rows are stored.");
+    if (IsSystemRelation(table) ||
+        RelationGetNamespace(table) == get_namespace_oid("distlock", false))
+        report_table(table, "It belongs to the server or to distlock itself.",
+                     "Protect tables of your application.");
+    check_owner(table);
+}
+
+void check_token_rows(Relation table, const char *column, bool keeps) {
+    if (keeps) return;  // mode "row" keeps tokens in the rows
+    if (!finds(psprintf("SELECT 1 FROM %s WHERE %s IS NOT NULL LIMIT 1", quoted(table),
+                        quote_identifier(column))))
+        return;
+    report_table(table,
+                 psprintf("Column \"%s\" is not NULL in some rows; each UPDATE would present that "
+                          "old value as its token.",
+                          column),
+                 "Set the column to NULL in all rows first.");
+}
+
+void check_protection(Relation table, const Protection &wanted) {
+    const Template lock = parse_template(wanted.lock, table);
+    if (lock.constant && lock.count == 0) check_name({});
+    const FenceMode mode = parse_fence_mode(wanted.mode);
+    if (wanted.token_column[0] == '\0') {
+        if (mode == FenceMode::kRow)
+            report_table(table, "Mode \"row\" keeps the token in the row.",
+                         "Name a bigint column as token_column.");
+        return;
+    }
+    check_token_column(table, find_column(table, wanted.token_column, "token_column"));
+    check_token_rows(table, wanted.token_column, mode == FenceMode::kRow);
+}
+
+// Whether a trigger of the table has just these arguments and this firing mode.
+bool trigger_matches(const Trigger &trigger, const Protection &wanted) {
+    const char *arguments[] = {wanted.lock, wanted.mode, wanted.token_column};
+    if (trigger.tgnargs != 3) return false;
+    for (int i = 0; i < 3; i++)
+        if (std::strcmp(trigger.tgargs[i], arguments[i]) != 0) return false;
+    return trigger.tgenabled == (wanted.always ? TRIGGER_FIRES_ALWAYS : TRIGGER_FIRES_ON_ORIGIN);
+}
+
+const Trigger *find_trigger(Relation table, const char *name) {
+    const TriggerDesc *all = table->trigdesc;
+    for (int i = 0; all != nullptr && i < all->numtriggers; i++)
+        if (std::strcmp(all->triggers[i].tgname, name) == 0) return &all->triggers[i];
+    return nullptr;
+}
+
+enum class Change { kNone, kCreated, kReplaced };
+
+// Brings one trigger into the wanted form.
+Change put_trigger(Relation table, const char *name, const char *event, const Protection &wanted) {
+    const char *trigger = quote_identifier(name);
+    const Trigger *existing = find_trigger(table, name);
+    if (existing != nullptr && trigger_matches(*existing, wanted)) return Change::kNone;
+    const char *on = quoted(table);
+    const bool replaced = existing != nullptr;
+    if (replaced) run(psprintf("DROP TRIGGER %s ON %s", trigger, on));
+    run(psprintf("CREATE TRIGGER %s BEFORE %s EXECUTE FUNCTION distlock.fence_check(%s, %s, %s)",
+                 trigger, psprintf(event, on), quote_literal_cstr(wanted.lock),
+                 quote_literal_cstr(wanted.mode), quote_literal_cstr(wanted.token_column)));
+    if (wanted.always) run(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", on, trigger));
+    return replaced ? Change::kReplaced : Change::kCreated;
+}
+
+// TRUNCATE triggers are not cloned to partitions: each one gets its own.
+Change put_truncate_triggers(Relation table, const Protection &wanted) {
+    const bool parted = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+    List *tables =
+        parted ? find_all_inheritors(RelationGetRelid(table), ShareRowExclusiveLock, nullptr)
+               : list_make1_oid(RelationGetRelid(table));
+    Change change = Change::kNone;
+    for (int i = 0; i < list_length(tables); i++) {
+        Relation member = table_open(list_nth_oid(tables, i), ShareRowExclusiveLock);
+        if (member->rd_rel->relkind == RELKIND_RELATION ||
+            member->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) {
+            const Change one =
+                put_trigger(member, kTruncateTrigger, "TRUNCATE ON %s FOR EACH STATEMENT", wanted);
+            if (one != Change::kNone && change != Change::kReplaced) change = one;
+        }
+        table_close(member, NoLock);
+    }
+    return change;
+}
+
+const char *protect(Relation table, const Protection &wanted) {
+    check_table(table);
+    SPI_connect();
+    check_protection(table, wanted);
+    const Trigger *existing = find_trigger(table, kRowTrigger);
+    if (existing != nullptr && existing->tgisclone)
+        report_table(table, "It is a partition of a table that is protected already.",
+                     "Protect or unprotect the partitioned table.");
+    const bool before = existing != nullptr;
+    const Change rows =
+        put_trigger(table, kRowTrigger, "INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW", wanted);
+    const Change truncate = put_truncate_triggers(table, wanted);
+    SPI_finish();
+    if (!before) return "created";
+    return rows == Change::kNone && truncate == Change::kNone ? "unchanged" : "replaced";
+}
+
+bool drop_trigger(Relation table, const char *name) {
+    const Trigger *existing = find_trigger(table, name);
+    if (existing == nullptr || existing->tgisclone) return false;
+    run(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), quoted(table)));
+    return true;
+}
+
+bool unprotect(Relation table) {
+    check_owner(table);
+    SPI_connect();
+    bool dropped = drop_trigger(table, kRowTrigger);
+    List *tables = find_all_inheritors(RelationGetRelid(table), ShareRowExclusiveLock, nullptr);
+    const bool parted = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+    for (int i = 0; i < list_length(tables); i++) {
+        Relation member = table_open(list_nth_oid(tables, i), ShareRowExclusiveLock);
+        if (parted || RelationGetRelid(member) == RelationGetRelid(table))
+            dropped |= drop_trigger(member, kTruncateTrigger);
+        table_close(member, NoLock);
+    }
+    SPI_finish();
+    return dropped;
+}
+
+void require_argument(FunctionCallInfo fcinfo, int i, const char *name) {
+    if (!fcinfo->args[i].isnull) return;
+    ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name),
+            errdetail("It says what is to be protected."),
+            errhint("See the comment on distlock.protect."));
+}
+
+const char *text_argument(FunctionCallInfo fcinfo, int i, const char *when_null) {
+    const auto text = pg::arg<std::string_view>(fcinfo, i);
+    return text ? pg::c_string(*text) : when_null;
+}
+
+}  // namespace
+}  // namespace distlock
+
+using namespace distlock;
+
+DISTLOCK_FUNCTION(distlock_protect) {
+    require_argument(fcinfo, 0, "rel");
+    require_argument(fcinfo, 1, "lock");
+    const Protection wanted{text_argument(fcinfo, 1, ""), text_argument(fcinfo, 2, "live"),
+                            text_argument(fcinfo, 3, ""), pg::arg<bool>(fcinfo, 4).value_or(false)};
+    Relation table = relation_open(DatumGetObjectId(fcinfo->args[0].value), ShareRowExclusiveLock);
+    const char *change = protect(table, wanted);
+    relation_close(table, NoLock);
+    return pg::text_datum(change);
+}
+
+DISTLOCK_FUNCTION(distlock_unprotect) {
+    require_argument(fcinfo, 0, "rel");
+    Relation table = relation_open(DatumGetObjectId(fcinfo->args[0].value), ShareRowExclusiveLock);
+    const bool dropped = unprotect(table);
+    relation_close(table, NoLock);
+    return BoolGetDatum(dropped);
+}
