@@ -1,0 +1,323 @@
+\echo Use "CREATE EXTENSION distlock" to load this file. \quit
+
+-- Plain CREATE throughout: the script fails when somebody has planted a schema or an object.
+CREATE SCHEMA distlock;
+COMMENT ON SCHEMA distlock IS
+'Lock service: leases, fencing tokens, and a trigger that refuses stale writers. GRANT USAGE ON SCHEMA distlock TO role is the one grant an application needs.';
+ALTER SCHEMA distlock OWNER TO @extowner@;
+
+-- ---------------------------------------------------------------------------------------------
+-- Storage.  Read and written by the library alone; nobody else has a right on it.
+-- ---------------------------------------------------------------------------------------------
+
+-- No index but the key: one on a time would make every renewal leave its page.
+CREATE TABLE distlock.lease (
+    token         bigint      NOT NULL,
+    acquired_at   timestamptz NOT NULL,
+    renewed_at    timestamptz NOT NULL,
+    expires_at    timestamptz NOT NULL,
+    acquired_boot bigint      NOT NULL,
+    renewed_boot  bigint      NOT NULL,
+    expires_boot  bigint      NOT NULL,
+    ttl           bigint      NOT NULL,
+    min_hold      bigint      NOT NULL,
+    lock_delay    bigint      NOT NULL,
+    grants        bigint      NOT NULL,
+    takeovers     bigint      NOT NULL,
+    boot_id       uuid        NOT NULL,
+    role          oid         NOT NULL,
+    slot          integer     NOT NULL,
+    capacity      integer     NOT NULL,
+    mode          "char"      NOT NULL,
+    name          text COLLATE pg_catalog."C" NOT NULL,
+    released_at   timestamptz,
+    session_pid   integer,
+    request_id    uuid,
+    owner         text,
+    metadata      jsonb,
+    CONSTRAINT lease_pkey PRIMARY KEY (name, slot),
+    CONSTRAINT lease_name_length CHECK (pg_catalog.octet_length(name) BETWEEN 1 AND 512),
+    CONSTRAINT lease_token_range CHECK (token > 0 AND token < 9007199254740992),
+    CONSTRAINT lease_held_expires CHECK (released_at IS NOT NULL OR pg_catalog.isfinite(expires_at)),
+    CONSTRAINT lease_slot_range CHECK (slot >= 0)
+) WITH (fillfactor = 70);
+ALTER TABLE distlock.lease ALTER COLUMN name SET STORAGE PLAIN;
+COMMENT ON TABLE distlock.lease IS
+'One row per slot of a lock, held or free. Written only by the functions of distlock; read it through view distlock.locks.';
+COMMENT ON COLUMN distlock.lease.token IS 'Fencing token of the last grant of this slot.';
+COMMENT ON COLUMN distlock.lease.acquired_at IS 'When the last grant was made, by the wall clock.';
+COMMENT ON COLUMN distlock.lease.renewed_at IS 'When the row was last written: grant, renewal or release.';
+COMMENT ON COLUMN distlock.lease.expires_at IS 'When the lease ends; of a released row, from when on it may be taken.';
+COMMENT ON COLUMN distlock.lease.acquired_boot IS 'The same as acquired_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.renewed_boot IS 'The same as renewed_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.expires_boot IS 'The same as expires_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.ttl IS 'Length of the lease that was asked for, microseconds.';
+COMMENT ON COLUMN distlock.lease.min_hold IS 'Shortest time that the grant is kept, even when released, microseconds.';
+COMMENT ON COLUMN distlock.lease.lock_delay IS 'Time after an expiry during which nobody may take the lock, microseconds.';
+COMMENT ON COLUMN distlock.lease.grants IS 'Number of grants since the row was made.';
+COMMENT ON COLUMN distlock.lease.takeovers IS 'Number of grants that followed an expiry instead of a release.';
+COMMENT ON COLUMN distlock.lease.boot_id IS 'The boot of the machine to which the *_boot columns belong.';
+COMMENT ON COLUMN distlock.lease.role IS 'The role that acquired.';
+COMMENT ON COLUMN distlock.lease.slot IS '0 for an exclusive lock; 1 and up for shared holders and semaphore permits.';
+COMMENT ON COLUMN distlock.lease.capacity IS 'How many exclusive holders the lock has room for.';
+COMMENT ON COLUMN distlock.lease.mode IS 'x = exclusive, s = shared.';
+COMMENT ON COLUMN distlock.lease.name IS 'The lock''s name, compared byte by byte.';
+COMMENT ON COLUMN distlock.lease.released_at IS 'When it was released; NULL while it is held or expired.';
+COMMENT ON COLUMN distlock.lease.session_pid IS 'The session that a session-bound grant ends with; NULL for others.';
+COMMENT ON COLUMN distlock.lease.request_id IS 'Identifies the acquiring request for a retry; NULL when none was given.';
+COMMENT ON COLUMN distlock.lease.owner IS 'A label for people; never compared.';
+COMMENT ON COLUMN distlock.lease.metadata IS 'Whatever the holder wants to tell others.';
+
+CREATE SEQUENCE distlock.token_seq AS bigint MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE;
+COMMENT ON SEQUENCE distlock.token_seq IS
+'The last fencing token. Tokens are max(last + 1, microseconds since 2026-01-01), taken by the library; never call nextval or setval on it, use distlock.advance_token.';
+SELECT pg_catalog.pg_extension_config_dump('distlock.token_seq', '');
+-- A database owner without superuser can dump the whole database, and restore it.
+GRANT SELECT, UPDATE ON SEQUENCE distlock.token_seq TO @extowner@;
+
+-- A publication FOR ALL TABLES includes ours: the subscriber has locks of its own.
+CREATE FUNCTION distlock.ignore_replicated() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'distlock_ignore_replicated';
+COMMENT ON FUNCTION distlock.ignore_replicated() IS
+'Drops rows of distlock''s own tables that arrive by logical replication.';
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.lease
+    FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
+ALTER TABLE distlock.lease ENABLE REPLICA TRIGGER ignore_replicated;
+
+-- ---------------------------------------------------------------------------------------------
+-- Acquire, renew, release
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION distlock.try_acquire(
+    name text, ttl interval DEFAULT NULL, wait interval DEFAULT '0',
+    owner text DEFAULT NULL, mode text DEFAULT 'exclusive', capacity integer DEFAULT 1,
+    min_hold interval DEFAULT '0', lock_delay interval DEFAULT '0', metadata jsonb DEFAULT NULL,
+    request_id uuid DEFAULT NULL, session_bound boolean DEFAULT false, durable boolean DEFAULT true)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_try_acquire';
+COMMENT ON FUNCTION distlock.try_acquire IS
+'Takes the lock if it can be had within wait (default: at once). Returns the fencing token, or NULL when it was not got: then nothing was taken or written.
+ttl: length of the lease; NULL = distlock.default_ttl. wait: at most distlock.max_wait. owner: a label for people, never compared. request_id: makes a retry safe; while its grant lives, the same one gets the same token and a full lease. durable => false: does not wait for the flush. A NULL option means its default.
+Errors: 22023 and 22004 bad or NULL argument, 25001 would wait in a transaction that holds a lock of distlock, 25006 read-only, 42501 not permitted.';
+
+CREATE FUNCTION distlock.acquire(
+    name text, ttl interval DEFAULT NULL, wait interval DEFAULT NULL,
+    owner text DEFAULT NULL, mode text DEFAULT 'exclusive', capacity integer DEFAULT 1,
+    min_hold interval DEFAULT '0', lock_delay interval DEFAULT '0', metadata jsonb DEFAULT NULL,
+    request_id uuid DEFAULT NULL, session_bound boolean DEFAULT false, durable boolean DEFAULT true)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_acquire';
+COMMENT ON FUNCTION distlock.acquire IS
+'Like try_acquire, but waits for distlock.max_wait when wait is NULL, and raises 55P03 when the lock was not got. Waiters are served in the order of arrival. lock_timeout does not count, statement_timeout and cancellation do.';
+
+CREATE FUNCTION distlock.renew(name text, token bigint, ttl interval DEFAULT NULL)
+RETURNS timestamptz
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_renew';
+COMMENT ON FUNCTION distlock.renew IS
+'Lets the lease run in full again from now; returns its new end, or NULL when the lease is lost (expired, taken over or released): then stop working. ttl NULL = the lease''s own length, which never shortens it; another ttl counts for this renewal only.
+Errors: 55P03 an open transaction is in the way for more than 1 s (the lease is not lost by that), 42501 acquired by another role.';
+
+CREATE FUNCTION distlock.release(name text, token bigint) RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_release';
+COMMENT ON FUNCTION distlock.release IS
+'Gives the lock back. Returns released; expired (the lease was over, nobody had taken the lock, it is free now); superseded (somebody else has been granted it since); or not_held. The last two change nothing. May be repeated.
+Errors: 55P03 an open transaction is in the way for more than 1 s, 42501 acquired by another role.';
+
+CREATE FUNCTION distlock.force_release(name text, token bigint) RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_force_release';
+COMMENT ON FUNCTION distlock.force_release IS
+'For administrators: releases somebody else''s lease. The token (see view distlock.locks) makes sure that it is the one you looked at. Written to the server log. Returns the same as release.';
+REVOKE ALL ON FUNCTION distlock.force_release FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION distlock.force_release TO @extowner@ WITH GRANT OPTION;
+
+-- ---------------------------------------------------------------------------------------------
+-- The fence
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION distlock.fence(name text, token bigint) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_fence';
+COMMENT ON FUNCTION distlock.fence IS
+'Returns the token if it is the lock''s current grant, and keeps it so to the end of the transaction: nobody else is granted the lock before. Call it in the transaction that writes.
+Errors: LK001 stale token, 55P03 a grant is under way for more than 1 s, 42501 acquired by another role, 25006 standby.';
+
+CREATE FUNCTION distlock.is_current(name text, token bigint) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_is_current';
+COMMENT ON FUNCTION distlock.is_current IS
+'Whether the token is the lock''s current grant, as of now; takes no locks. For services outside the database that are handed a token: they should remember the highest token seen as well.';
+
+CREATE FUNCTION distlock.fence_check() RETURNS trigger
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'distlock_fence_check';
+COMMENT ON FUNCTION distlock.fence_check IS
+'BEFORE trigger that refuses writes under a stale token (LK001) or without one (LK002). Arguments: lock template, mode, token column. Created by distlock.protect.';
+
+CREATE FUNCTION distlock.protect(
+    rel regclass, lock text, mode text DEFAULT 'live', token_column text DEFAULT NULL,
+    always boolean DEFAULT false)
+RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_protect';
+COMMENT ON FUNCTION distlock.protect IS
+'Puts the fence on a table: every INSERT, UPDATE, DELETE and TRUNCATE then needs the current token of its lock. lock: a name, or a template such as report:{id}, where {column} is the row''s value of an integer, text or uuid column.
+mode: live (the token must be the current grant), live_strict (and not expired), row (the row itself remembers its last token). token_column: a nullable bigint column without default that carries the token into the write; NULL = callers use distlock.fence. always: fires under session_replication_role = replica too.
+Returns created, unchanged or replaced. Errors: 22023 what cannot be protected that way, 42501 not the table''s owner.';
+
+CREATE FUNCTION distlock.unprotect(rel regclass) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_unprotect';
+COMMENT ON FUNCTION distlock.unprotect IS
+'Removes what protect created; false when there was nothing.';
+
+-- ---------------------------------------------------------------------------------------------
+-- Looking at locks
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION distlock.lock_rows()
+RETURNS TABLE (name text, slot integer, token bigint, state text, mode text, capacity integer,
+    owner text, role text, metadata jsonb, since timestamptz, renewed_at timestamptz,
+    expires_at timestamptz, remaining_ms bigint, grants bigint, takeovers bigint,
+    session_pid integer, pinned_by integer[])
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_lock_rows';
+COMMENT ON FUNCTION distlock.lock_rows IS 'Underlies view distlock.locks.';
+
+CREATE VIEW distlock.locks AS SELECT * FROM distlock.lock_rows();
+COMMENT ON VIEW distlock.locks IS
+'Every lock that is not free, as of now (not of the transaction''s snapshot). Works on a standby.';
+COMMENT ON COLUMN distlock.locks.slot IS '0 for an exclusive lock; 1 and up for shared holders and semaphore permits.';
+COMMENT ON COLUMN distlock.locks.token IS 'Fencing token of the grant.';
+COMMENT ON COLUMN distlock.locks.state IS
+'held; expired (over, not released, anybody may take it); min_hold (released, but kept for its minimum time); lock_delay (expired, and not yet to be taken).';
+COMMENT ON COLUMN distlock.locks.owner IS 'The label that the holder gave itself; NULL = none.';
+COMMENT ON COLUMN distlock.locks.role IS 'The role that acquired; NULL when it has been dropped.';
+COMMENT ON COLUMN distlock.locks.since IS 'When the grant was made.';
+COMMENT ON COLUMN distlock.locks.remaining_ms IS
+'Milliseconds until the lease ends, or until the lock may be taken in states min_hold and lock_delay; 0 when expired.';
+COMMENT ON COLUMN distlock.locks.grants IS 'Grants of this slot since its row was made.';
+COMMENT ON COLUMN distlock.locks.takeovers IS 'How many of them followed an expiry instead of a release.';
+COMMENT ON COLUMN distlock.locks.session_pid IS 'The session that a session-bound grant ends with; NULL for others.';
+COMMENT ON COLUMN distlock.locks.pinned_by IS
+'Processes whose open transactions keep a grant of this lock waiting; NULL = none.';
+
+CREATE FUNCTION distlock.holder(name text) RETURNS SETOF distlock.locks
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_holder';
+COMMENT ON FUNCTION distlock.holder IS
+'The rows of view distlock.locks for one lock; none when it is free.';
+
+CREATE FUNCTION distlock.queue_rows()
+RETURNS TABLE (name text, classid oid, objid oid, pinned_by integer[])
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_queue_rows';
+COMMENT ON FUNCTION distlock.queue_rows IS
+'Underlies view distlock.waiters: how the queue of each lock appears in pg_locks.';
+
+CREATE FUNCTION distlock.waiter_rows()
+RETURNS TABLE (pid integer, mode text, owner text, since timestamptz)
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_waiter_rows';
+COMMENT ON FUNCTION distlock.waiter_rows IS
+'Underlies view distlock.waiters: what waiting sessions tell of themselves.';
+
+-- 210 = 0xD2, the class of the queues; the head of a queue has its lock, the others wait for it.
+CREATE VIEW distlock.waiters AS
+SELECT q.name, l.pid, w.owner, w.mode,
+       coalesce(w.since, l.waitstart) AS since,
+       l.position,
+       CASE WHEN l.position = 1 THEN q.pinned_by[1] ELSE l.ahead END AS waiting_for_pid
+FROM (SELECT l.classid, l.objid, l.pid, l.waitstart,
+             (row_number() OVER queue)::integer AS position,
+             lag(l.pid) OVER queue AS ahead
+      FROM pg_catalog.pg_locks AS l
+      WHERE l.locktype = 'advisory' AND l.objsubid = 210 AND l.mode = 'ExclusiveLock'
+        AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d
+                          WHERE d.datname = pg_catalog.current_database())
+      WINDOW queue AS (PARTITION BY l.classid, l.objid
+                       ORDER BY l.granted DESC, l.waitstart, l.pid)) AS l
+JOIN (SELECT DISTINCT ON (q.name) q.name, q.classid, q.objid, q.pinned_by
+      FROM distlock.queue_rows() AS q) AS q ON q.classid = l.classid AND q.objid = l.objid
+LEFT JOIN distlock.waiter_rows() AS w ON w.pid = l.pid;
+COMMENT ON VIEW distlock.waiters IS
+'Sessions waiting for a lock, in the order in which they will be served, as of now.';
+COMMENT ON COLUMN distlock.waiters.pid IS 'The waiting session''s process.';
+COMMENT ON COLUMN distlock.waiters.owner IS 'The label that the waiter gave itself (its first 128 bytes); NULL = none, or track_activities is off.';
+COMMENT ON COLUMN distlock.waiters.mode IS 'What it asks for; NULL when track_activities is off.';
+COMMENT ON COLUMN distlock.waiters.since IS 'Since when it waits.';
+COMMENT ON COLUMN distlock.waiters.position IS '1 = next to be served.';
+COMMENT ON COLUMN distlock.waiters.waiting_for_pid IS
+'The session ahead of it in the queue; for the first one a session whose open transaction is in the way, NULL when it waits for the lease to end.';
+
+CREATE FUNCTION distlock.trigger_arguments(tgargs bytea) RETURNS text[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'distlock_trigger_arguments';
+COMMENT ON FUNCTION distlock.trigger_arguments IS
+'Underlies view distlock.protected_tables: the arguments of a trigger as pg_trigger keeps them.';
+
+CREATE VIEW distlock.protected_tables AS
+WITH fence AS (
+    SELECT t.oid, t.tgrelid, t.tgname, t.tgenabled, t.tgtype,
+           distlock.trigger_arguments(t.tgargs) AS args,
+           t.tgtype::integer & 32 <> 0 AS on_truncate
+    FROM pg_catalog.pg_trigger AS t
+    JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'distlock' AND p.proname = 'fence_check')
+SELECT n.nspname::text AS schema_name, c.relname::text AS table_name,
+       f.tgname::text AS trigger_name, f.args[1] AS lock,
+       coalesce(f.args[2], 'live') AS mode, nullif(f.args[3], '') AS token_column,
+       CASE f.tgenabled WHEN 'O' THEN 'origin' WHEN 'A' THEN 'always'
+                        WHEN 'R' THEN 'replica' ELSE 'disabled' END AS firing,
+       array_remove(ARRAY[
+           CASE WHEN f.tgenabled = 'D' THEN 'the trigger is disabled: no write is checked'
+                WHEN f.tgenabled = 'R' THEN 'the trigger fires under session_replication_role = replica only' END,
+           CASE WHEN f.tgtype::integer & 28 <> 28
+                THEN 'the trigger does not fire on all of INSERT, UPDATE and DELETE' END,
+           CASE WHEN NOT EXISTS (SELECT FROM fence AS u
+                                 WHERE u.tgrelid = f.tgrelid AND u.on_truncate
+                                   AND u.tgenabled IN ('O', 'A'))
+                THEN 'TRUNCATE is not checked: no enabled TRUNCATE trigger' END,
+           (SELECT 'partition without TRUNCATE trigger: ' || string_agg(i.relid::text, ', ' ORDER BY i.relid::text)
+            FROM pg_catalog.pg_partition_tree(f.tgrelid) AS i
+            WHERE i.relid <> f.tgrelid
+              AND NOT EXISTS (SELECT FROM fence AS u WHERE u.tgrelid = i.relid AND u.on_truncate)
+            HAVING count(*) > 0),
+           (SELECT 'unprotected inheritance child: ' || string_agg(h.inhrelid::regclass::text, ', ' ORDER BY h.inhrelid::regclass::text)
+            FROM pg_catalog.pg_inherits AS h
+            WHERE h.inhparent = f.tgrelid
+              AND NOT EXISTS (SELECT FROM fence AS u
+                              WHERE u.tgrelid = h.inhrelid AND NOT u.on_truncate)
+            HAVING count(*) > 0),
+           (SELECT 'BEFORE trigger that runs after the fence and could change the row: '
+                   || string_agg(quote_ident(b.tgname), ', ' ORDER BY b.tgname)
+            FROM pg_catalog.pg_trigger AS b
+            WHERE b.tgrelid = f.tgrelid AND NOT b.tgisinternal AND b.tgenabled <> 'D'
+              AND b.tgtype::integer & 1 = 1 AND b.tgtype::integer & 66 = 2
+              AND b.tgtype::integer & 20 <> 0
+              AND b.tgname::text COLLATE pg_catalog."C" > f.tgname::text COLLATE pg_catalog."C"
+              AND NOT EXISTS (SELECT FROM fence AS u WHERE u.oid = b.oid)
+            HAVING count(*) > 0)
+       ], NULL) AS problems
+FROM fence AS f
+JOIN pg_catalog.pg_class AS c ON c.oid = f.tgrelid
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE NOT f.on_truncate;
+COMMENT ON VIEW distlock.protected_tables IS
+'Tables with a fence, one row per row trigger, and what is wrong with their protection.';
+COMMENT ON COLUMN distlock.protected_tables.lock IS 'The lock''s name or template.';
+COMMENT ON COLUMN distlock.protected_tables.mode IS 'live, live_strict or row.';
+COMMENT ON COLUMN distlock.protected_tables.token_column IS 'The column that carries tokens; NULL = callers use distlock.fence.';
+COMMENT ON COLUMN distlock.protected_tables.firing IS
+'origin (not under session_replication_role = replica), always, replica, or disabled.';
+COMMENT ON COLUMN distlock.protected_tables.problems IS 'In words; empty = none found.';
+
+GRANT SELECT ON distlock.locks, distlock.waiters, distlock.protected_tables TO PUBLIC;
+
+-- ---------------------------------------------------------------------------------------------
+-- Administration
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION distlock.prune(older_than interval) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_prune';
+COMMENT ON FUNCTION distlock.prune IS
+'For administrators: removes the rows of locks that have been free for longer than that (NULL = distlock.retention) and returns their number. Not needed in normal operation: acquiring transactions do it little by little. One call removes no more than half of what the server''s lock table holds; repeat until it returns 0.';
+REVOKE ALL ON FUNCTION distlock.prune FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION distlock.prune TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION distlock.advance_token(at_least bigint) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_advance_token';
+COMMENT ON FUNCTION distlock.advance_token IS
+'For administrators: makes every later token larger than this one; forward only. Returns the last token that counts as handed out.';
+REVOKE ALL ON FUNCTION distlock.advance_token FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION distlock.advance_token TO @extowner@ WITH GRANT OPTION;
