@@ -8,9 +8,12 @@ constinit Oids known{};
 constinit bool valid = false;
 
 void relation_changed(Datum, Oid relation) {
-    if (relation == InvalidOid || relation == known.lease || relation == known.lease_key ||
-        relation == known.token_seq)
-        valid = false;
+    const Oid ours[] = {
+        known.lease,   known.lease_key, known.token_seq, known.prefix_grant, known.prefix_grant_key,
+        known.job,     known.job_key,   known.run,       known.run_key,      known.mark,
+        known.mark_key};
+    if (relation == InvalidOid) valid = false;
+    for (const Oid oid : ours) valid = valid && oid != relation;
 }
 
 Oid member(Oid schema, const char *name) {
@@ -34,11 +37,23 @@ const Oids &oids() {
                 errmsg("distlock is not installed in this database"),
                 errdetail("The schema \"distlock\" does not exist any more."),
                 errhint("Run CREATE EXTENSION distlock."));
-    known = {schema, member(schema, "lease"), member(schema, "lease_pkey"),
-             member(schema, "token_seq")};
+    known = {schema,
+             member(schema, "lease"),
+             member(schema, "lease_pkey"),
+             member(schema, "token_seq"),
+             member(schema, "prefix_grant"),
+             member(schema, "prefix_grant_pkey"),
+             member(schema, "job"),
+             member(schema, "job_pkey"),
+             member(schema, "run"),
+             member(schema, "run_pkey"),
+             member(schema, "mark"),
+             member(schema, "mark_pkey")};
     valid = true;
     return known;
 }
+
+Oid known_prefix_grant() { return known.prefix_grant; }
 
 void watch_changes() { CacheRegisterRelcacheCallback(relation_changed, 0); }
 

@@ -2,6 +2,7 @@
 #include "lease.hpp"
 
 #include "catalog.hpp"
+#include "rows.hpp"
 
 namespace distlock {
 namespace {
@@ -117,53 +118,28 @@ Lease copy_lease(TupleTableSlot *slot) {
     return to_lease(tuple, slot->tts_tupleDescriptor);
 }
 
-// MVCC scans take predicate locks in a SERIALIZABLE transaction, and two strangers' acquires would
-// then end in 40001.  There every version is tested against the snapshot by hand; elsewhere the
-// plain scan is cheaper, since it stops at the first visible version of a HOT chain.
-Snapshot scan_snapshot(Snapshot snapshot) {
-    return IsolationIsSerializable() ? SnapshotAny : snapshot;
+Table lease_table() {
+    const catalog::Oids &oids = catalog::oids();
+    return {oids.lease, oids.lease_key};
 }
 
-// Collects the versions of the lock's rows that `keep(slot)` accepts, far end of the index first:
-// there the newest versions lie, and under an old snapshot dead ones cannot be pruned.  There is
-// one visible version a slot, so slot 0's, the last one, ends the scan.
+// Collects the versions of the lock's rows that the snapshot shows and `keep` accepts.  An MVCC
+// snapshot shows one a slot, so slot 0's, the last one, ends the scan.
 template <pg::Plain Keep>
 std::span<Lease> collect(std::string_view name, Snapshot snapshot, Keep keep) {
-    const catalog::Oids &oids = catalog::oids();
-    Relation table = table_open(oids.lease, AccessShareLock);
-    Relation index = index_open(oids.lease_key, AccessShareLock);
-    TupleTableSlot *slot = table_slot_create(table, nullptr);
-    ScanKeyData key;
-    ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ, pg::text_datum(name));
-    key.sk_collation = C_COLLATION_OID;
-    IndexScanDesc scan = compat::index_beginscan(table, index, snapshot, 1);
-    index_rescan(scan, &key, 1, nullptr, 0);
+    ScanKeyData keys[] = {text_key(1, name)};
     std::size_t count = 0, room = 1;
     Lease *rows = static_cast<Lease *>(palloc(sizeof(Lease)));
-    while (index_getnext_slot(scan, BackwardScanDirection, slot)) {
-        if (!keep(table, slot)) continue;
+    scan_versions(lease_table(), keys, snapshot, [&](TupleTableSlot *slot) {
+        if (!keep()) return true;
         if (count == room) {
             room *= 2;
             rows = static_cast<Lease *>(repalloc(rows, room * sizeof(Lease)));
         }
         rows[count] = copy_lease(slot);
-        if (rows[count++].slot == 0) break;
-    }
-    index_endscan(scan);
-    ExecDropSingleTupleTableSlot(slot);
-    // A reader that goes on to wait must not hold back ALTER EXTENSION or DROP.
-    index_close(index, AccessShareLock);
-    table_close(table, AccessShareLock);
+        return rows[count++].slot != 0 || !IsMVCCSnapshot(snapshot);
+    });
     return {rows, count};
-}
-
-void insert_index_entry(Relation table, Row &row, HeapTuple tuple, bool unchanged) {
-    Relation index = index_open(catalog::oids().lease_key, RowExclusiveLock);
-    Datum values[] = {row[kName], row[kSlot]};
-    bool nulls[] = {false, false};
-    (void)index_insert(index, values, nulls, &tuple->t_self, table, UNIQUE_CHECK_YES, unchanged,
-                       nullptr);
-    index_close(index, NoLock);
 }
 
 int64 until_expiry(const Lease &lease, const Instant &now) {
@@ -189,22 +165,17 @@ int64 over_for(const Lease &lease, const Instant &now) {
 }
 
 std::span<Lease> read_lock(std::string_view name) {
-    return pg::with_fresh_snapshot([&](Snapshot fresh) {
-        const bool by_hand = scan_snapshot(fresh) != fresh;
-        return collect(name, scan_snapshot(fresh), [&](Relation table, TupleTableSlot *slot) {
-            return !by_hand || table_tuple_satisfies_snapshot(table, slot, fresh);
-        });
-    });
+    return pg::with_fresh_snapshot(
+        [&](Snapshot fresh) { return collect(name, fresh, [] { return true; }); });
 }
 
-Lease *read_pending(std::string_view name) {
+std::span<Lease> read_pending(std::string_view name) {
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     // The scan reports the inserting transaction of each version, if that is still open.
-    const std::span<Lease> rows = collect(name, &dirty, [&](Relation, TupleTableSlot *) {
+    return collect(name, &dirty, [&] {
         return TransactionIdIsValid(dirty.xmin) && !TransactionIdIsCurrentTransactionId(dirty.xmin);
     });
-    return rows.empty() ? nullptr : &rows[0];
 }
 
 Lease *current_grant(std::span<Lease> rows, int64 token) {
@@ -227,27 +198,16 @@ Lease *standing_grant(std::span<Lease> rows) {
 }
 
 void insert_lease(const Lease &lease) {
-    pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
-        Row row = from_lease(lease);
-        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), row.values, row.nulls);
-        simple_heap_insert(table, tuple);
-        insert_index_entry(table, row, tuple, false);
-        return true;
-    });
-    CommandCounterIncrement();  // the next call of the same statement must see it
+    Row row = from_lease(lease);
+    write_row(lease_table(), row.values, row.nulls, nullptr);
 }
 
 void update_lease(const Lease &lease) {
-    pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
-        Row row = from_lease(lease);
-        HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), row.values, row.nulls);
-        ItemPointerData tid = lease.tid;
-        if (compat::simple_heap_update(table, &tid, tuple))
-            insert_index_entry(table, row, tuple, true);
-        return true;
-    });
-    CommandCounterIncrement();
+    Row row = from_lease(lease);
+    write_row(lease_table(), row.values, row.nulls, &lease.tid);
 }
+
+bool delete_lease(const Lease &lease) { return delete_row(lease_table(), lease.tid); }
 
 void each_lease(const Extent &extent, EachLease body, void *context) {
     Relation table = table_open(catalog::oids().lease, extent.lock);
@@ -277,16 +237,6 @@ void each_lease(const Extent &extent, EachLease body, void *context) {
     UnregisterSnapshot(fresh);
     ExecDropSingleTupleTableSlot(slot);
     table_close(table, extent.lock == AccessShareLock ? AccessShareLock : NoLock);
-}
-
-bool delete_lease(Lease &lease) {
-    return pg::with_table(catalog::oids().lease, RowExclusiveLock, [&](Relation table) {
-        return pg::with_fresh_snapshot([&](Snapshot snapshot) {
-            TM_FailureData failure;
-            return table_tuple_delete(table, &lease.tid, GetCurrentCommandId(true), snapshot,
-                                      InvalidSnapshot, false, &failure, false) == TM_Ok;
-        });
-    });
 }
 
 }  // namespace distlock

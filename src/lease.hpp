@@ -15,7 +15,8 @@
 
 namespace distlock {
 
-enum class Mode : char { kExclusive = 'x', kShared = 's' };
+// kPermit: a row of a semaphore; told to people as exclusive, with the capacity.
+enum class Mode : char { kExclusive = 'x', kShared = 's', kPermit = 'p' };
 
 struct Lease {
     ItemPointerData tid;
@@ -51,8 +52,8 @@ int64 over_for(const Lease &lease, const Instant &now);
 // All rows of the lock as last committed (and written by this transaction), slots descending.
 std::span<Lease> read_lock(std::string_view name);
 
-// The row of `slot` as an open transaction of another session is writing it, if one is.
-Lease *read_pending(std::string_view name);
+// The rows of the lock that open transactions of other sessions are writing, as they write them.
+std::span<Lease> read_pending(std::string_view name);
 
 // The row that makes `token` the lock's current grant, expired or not; null = it is not.
 Lease *current_grant(std::span<Lease> rows, int64 token);
@@ -78,6 +79,6 @@ using EachLease = void (*)(Lease &lease, void *context);
 void each_lease(const Extent &extent, EachLease body, void *context);
 
 // Deletes this version of the row, if nobody has changed it; never waits.
-bool delete_lease(Lease &lease);
+bool delete_lease(const Lease &lease);
 
 }  // namespace distlock
