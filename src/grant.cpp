@@ -2,10 +2,11 @@
 #include "grant.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "event.hpp"
 #include "evict.hpp"
 #include "renew.hpp"
+#include "session.hpp"
 #include "token.hpp"
 #include "txn.hpp"
 #include "wake.hpp"
@@ -13,56 +14,12 @@
 namespace distlock {
 namespace {
 
-bool same_request(const Lease &lease, const Request &request) {
-    return request.request_id != nullptr && lease.request_id != nullptr && !lease.released &&
-           std::memcmp(lease.request_id->data, request.request_id->data, UUID_LEN) == 0 &&
-           lease.role == request.role && lease.mode == request.mode &&
-           lease.capacity == request.capacity && lease.session_pid == 0;
-}
-
-// What a read says about a request.
-struct Verdict {
-    bool grantable;
-    int64 retry_in;
-    Lease *own;  // the living grant of the same request_id
-};
-
-// The clocks may say that a lease lives while it stood unchanged for its whole length before our
-// eyes (a clock that was set back, or a row from another machine).
-bool outwatched(const Lease &lease, Sighting &sighting, const Instant &now) {
-    if (sighting.token != lease.token || sighting.renewed != lease.renewed.wall) {
-        sighting = {lease.token, lease.renewed.wall, now.boot};
-        return false;
-    }
-    const int64 length = lease.expires.boot - lease.renewed.boot + lease.lock_delay;
-    return now.boot - sighting.since >= length;
-}
-
-Verdict judge(std::span<Lease> rows, const Request &request, Sighting &sighting) {
-    const Instant now = clock_now();
-    int64 busy = 0;
-    for (Lease &row : rows) {
-        const int64 left = busy_for(row, now);
-        if (left <= 0) continue;
-        if (same_request(row, request) && state_of(row, now) == State::kHeld)
-            return {false, 0, &row};
-        if (outwatched(row, sighting, now)) continue;
-        // Sleep no longer than to the moment when watching alone will have decided.
-        const int64 length = row.expires.boot - row.renewed.boot + row.lock_delay;
-        busy = std::max(busy, std::min(left, sighting.since + length - now.boot));
-    }
-    return {busy <= 0, busy, nullptr};
-}
-
-// Everything about the new grant, written over `row` (the slot's old row) or fresh.
-int64 write_grant(const Request &request, const Lease *old) {
+Lease new_lease(const Request &request, const Lease *old, int32 slot, Mode mode) {
     Lease lease{};
     if (old != nullptr) lease = *old;
-    const bool takeover = old != nullptr && !old->released;
-    lease.name = old != nullptr ? old->name
-                                : cstring_to_text_with_len(request.name.data(),
-                                                           static_cast<int>(request.name.size()));
-    lease.token = next_token();
+    if (old == nullptr)
+        lease.name =
+            cstring_to_text_with_len(request.name.data(), static_cast<int>(request.name.size()));
     const Instant now = clock_now();
     lease.acquired = lease.renewed = after(now, 0);
     lease.expires = after(now, request.ttl);
@@ -71,84 +28,247 @@ int64 write_grant(const Request &request, const Lease *old) {
     lease.min_hold = request.min_hold;
     lease.lock_delay = request.lock_delay;
     lease.grants++;
-    lease.takeovers += takeover;
+    lease.takeovers += old != nullptr && !old->released;
     lease.role = request.role;
-    lease.slot = 0;
+    lease.slot = slot;
     lease.capacity = request.capacity;
-    lease.mode = request.mode;
+    lease.mode = mode;
     lease.released = false;
-    lease.session_pid = 0;
+    lease.session_pid = request.session_bound ? MyProcPid : 0;
     lease.request_id = request.request_id;
     lease.owner = request.owner;
     lease.metadata = request.metadata;
-    txn::before_write();
-    if (old != nullptr)
+    return lease;
+}
+
+void write_row(const Lease &lease, bool exists) {
+    if (exists)
         update_lease(lease);
     else
         insert_lease(lease);
+}
+
+// The clocks are read after the token: the lease counts from the last moment before it is written.
+int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mode) {
+    const int64 token = next_token();
+    Lease lease = new_lease(request, old, slot, mode);
+    lease.token = token;
+    txn::before_write();
+    write_row(lease, old != nullptr);
     txn::after_write(request.durable ? txn::Write::kDurable : txn::Write::kUndurable);
     txn::touch(request.name);
     txn::drop_check(request.name);
     txn::clean_at_commit();
-    return lease.token;
+    if (request.session_bound) bind_to_session(request.name, token);
+    if (old != nullptr && !old->released) announce(Event::kExpired, request.name, *old);
+    announce(Event::kGranted, request.name, lease);
+    return token;
+}
+
+// A semaphore's header keeps its capacity; it is never held.
+void write_header(const Request &request, int64 token) {
+    Lease header = new_lease(request, nullptr, 0, Mode::kPermit);
+    header.token = token;
+    header.expires = header.renewed;
+    header.released = true;
+    header.released_at = header.renewed.wall;
+    header.session_pid = 0;
+    header.request_id = nullptr;
+    header.owner = nullptr;
+    header.metadata = nullptr;
+    insert_lease(header);
 }
 
 // A retry beside its own first attempt, which has not committed yet: waits for that one to end.
+// True when there was one.
 bool await_own_attempt(const Request &request) {
     if (request.request_id == nullptr) return false;
-    const Lease *pending = read_pending(request.name);
-    if (pending == nullptr || !same_request(*pending, request)) return false;
-    const LOCKTAG tag = slot_tag(request.name, 0);
-    if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs)) return false;
-    unlock(tag, ShareUpdateExclusiveLock);
-    return true;
+    for (const Lease &pending : read_pending(request.name)) {
+        if (!same_request(pending, request)) continue;
+        const LOCKTAG tag = slot_tag(request.name, pending.slot);
+        if (lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
+            unlock(tag, ShareUpdateExclusiveLock);
+        return true;
+    }
+    return false;
 }
 
+// The answer to a retry: the same grant, its lease running in full again.
 int64 renew_own(const Request &request, const Lease &own) {
     return renew_lease(request.name, own.token, request.ttl, request.durable) ? own.token : 0;
 }
 
-Lease *slot_zero(std::span<Lease> rows) {
-    return !rows.empty() && rows.back().slot == 0 ? &rows.back() : nullptr;
+Attempt answer_own(const Request &request, Sighting &sighting) {
+    const Verdict verdict = judge(read_lock(request.name), request, sighting);
+    return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, 0};
 }
 
-// The decision: takes the lock's tags at once or not at all, reads again, and grants.
-Attempt take(const Request &request, Sighting &sighting) {
+// Locks that are given back together when the grant is not made.
+class Locks {
+public:
+    explicit Locks(std::string_view name) : name_(name) {}
+
+    bool take(int32 slot, LOCKMODE mode) {
+        if (!lock_now(slot_tag(name_, slot), mode)) return false;
+        held_ = lappend_int(lappend_int(held_, slot), mode);
+        return true;
+    }
+
+    void give_back() {
+        for (int i = 0; i < list_length(held_); i += 2)
+            unlock(slot_tag(name_, list_nth_int(held_, i)), list_nth_int(held_, i + 1));
+        held_ = NIL;
+    }
+
+private:
+    std::string_view name_;
+    List *held_ = NIL;
+};
+
+// Shared grants that ran out before an exclusive one took over are over for good: without this a
+// late cleaning of newer rows could make an old token look current again.
+void bury_expired_shared(std::span<Lease> rows) {
+    for (Lease &row : rows) {
+        if (row.slot == 0 || row.released) continue;
+        row.released = true;
+        row.released_at = clock_now().wall;
+        update_lease(row);
+    }
+}
+
+Attempt take_exclusive(const Request &request, Sighting &sighting) {
+    Locks locks(request.name);
+    if (!locks.take(0, ExclusiveLock)) {
+        if (await_own_attempt(request)) return answer_own(request, sighting);
+        evict_if_due(request.name, 0);
+        return {0, 0};
+    }
+    std::span<Lease> rows = read_lock(request.name);
+    bool others = false;
+    for (const Lease &row : rows) {
+        if (row.slot == 0) continue;
+        others = true;
+        if (locks.take(row.slot, ExclusiveLock)) continue;
+        locks.give_back();
+        evict_if_due(request.name, row.slot);
+        return {0, 0};
+    }
+    // A renewal may have come in before its slot was locked; new slots cannot: slot 0 stops them.
+    if (others) rows = read_lock(request.name);
+    const Verdict verdict = judge(rows, request, sighting);
+    if (!verdict.grantable) {
+        locks.give_back();
+        return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
+    }
+    bury_expired_shared(rows);
+    return {write_grant(request, row_of_slot(rows, 0), 0, Mode::kExclusive), 0};
+}
+
+// The name's own lock for a shared grant or a permit: the mode taken, or NoLock.  Permits while
+// some holder sits above the capacity (it was lowered) are counted one by one.
+LOCKMODE take_name(Locks &locks, const Request &request, std::span<Lease> rows) {
+    LOCKMODE mode = ShareLock;
+    if (request.mode != Mode::kShared) {
+        if (row_of_slot(rows, 0) == nullptr) mode = ExclusiveLock;
+        for (const Lease &row : rows)
+            if (row.slot > request.capacity && is_busy(row)) mode = ExclusiveLock;
+    }
+    if (locks.take(0, mode)) return mode;
+    if (mode == ShareLock || !rows.empty()) return NoLock;
+    // Another first permit fixes the capacity right now: its transaction is worth a moment.
     const LOCKTAG tag = slot_tag(request.name, 0);
-    if (!lock_now(tag, ExclusiveLock)) {
-        if (!await_own_attempt(request)) {
-            evict_if_due(request.name, tag);
-            return {0, 0};
+    if (!lock_within(tag, ShareLock, kPatienceMs)) return NoLock;
+    unlock(tag, ShareLock);
+    return locks.take(0, ShareLock) ? ShareLock : NoLock;
+}
+
+struct Slots {
+    std::span<Lease> rows;
+    bool permit;
+    bool outwatched;
+    int32 pinned;  // a free slot that an open transaction keeps
+};
+
+// Whether the slot can be taken, as far as its row goes.
+bool is_open(const Slots &slots, const Lease *row) {
+    return row == nullptr || (slots.outwatched && slots.permit) || !is_busy(*row);
+}
+
+// Takes the first slot that nobody holds or is taking; what is written under its lock is decided by
+// a read under its lock.  0 = none.
+int64 take_free_slot(const Request &request, Slots &slots) {
+    const int32 last = slots.permit ? request.capacity : PG_INT32_MAX;
+    for (int32 slot = 1; slot <= last; slot++) {
+        const Lease *seen = row_of_slot(slots.rows, slot);
+        if (!is_open(slots, seen)) continue;
+        Locks lock(request.name);
+        if (!lock.take(slot, ExclusiveLock)) {
+            slots.pinned = slot;
+            continue;
         }
-        const Verdict verdict = judge(read_lock(request.name), request, sighting);
-        return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, 0};
+        const Lease *row = row_of_slot(read_lock(request.name), slot);
+        const bool unchanged =
+            row == nullptr || seen == nullptr ||
+            (row->token == seen->token && row->renewed.wall == seen->renewed.wall);
+        if (unchanged ? is_open(slots, row) : !is_busy(*row))
+            return write_grant(request, row, slot, slots.permit ? Mode::kPermit : Mode::kShared);
+        lock.give_back();
+    }
+    return 0;
+}
+
+Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sighting) {
+    if (await_own_attempt(request)) return answer_own(request, sighting);
+    Locks locks(request.name);
+    const LOCKMODE mode = take_name(locks, request, seen);
+    if (mode == NoLock) {
+        evict_if_due(request.name, 0);
+        return {0, 0};
     }
     const std::span<Lease> rows = read_lock(request.name);
     const Verdict verdict = judge(rows, request, sighting);
-    if (verdict.grantable) return {write_grant(request, slot_zero(rows)), 0};
-    unlock(tag, ExclusiveLock);
+    Slots slots{rows, wants_permit(rows, request), verdict.outwatched, 0};
+    // Without a header only the one who locked the name alone may begin a semaphore.
+    const bool begins = slots.permit && row_of_slot(rows, 0) == nullptr;
+    const int64 token = verdict.grantable && (!begins || mode == ExclusiveLock)
+                            ? take_free_slot(request, slots)
+                            : 0;
+    if (token != 0) {
+        if (begins) write_header(request, token);
+        return {token, 0};
+    }
+    locks.give_back();
+    if (slots.pinned != 0) evict_if_due(request.name, slots.pinned);
     return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
+}
+
+Attempt take(const Request &request, std::span<Lease> rows, Sighting &sighting) {
+    return request.mode == Mode::kShared || wants_permit(rows, request)
+               ? take_slot(request, rows, sighting)
+               : take_exclusive(request, sighting);
 }
 
 }  // namespace
 
 Attempt try_grant(const Request &request, Sighting &sighting) {
-    const Verdict verdict = judge(read_lock(request.name), request, sighting);
+    const std::span<Lease> rows = read_lock(request.name);
+    const Verdict verdict = judge(rows, request, sighting);
     if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
     if (!verdict.grantable) return {0, verdict.retry_in};
-    return take(request, sighting);
+    return take(request, rows, sighting);
 }
 
-int64 try_once(const Request &request) {
+Attempt try_once(const Request &request) {
     Sighting sighting;
-    const Verdict verdict = judge(read_lock(request.name), request, sighting);
-    if (verdict.own != nullptr) return renew_own(request, *verdict.own);
-    if (!verdict.grantable) return 0;
+    const std::span<Lease> rows = read_lock(request.name);
+    const Verdict verdict = judge(rows, request, sighting);
+    if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
+    if (!verdict.grantable) return {0, verdict.retry_in};
     const LOCKTAG turnstile = turnstile_tag(queue_of(request.name));
-    if (!lock_now(turnstile, RowShareLock)) return 0;
-    const int64 token = take(request, sighting).token;
+    if (!lock_now(turnstile, RowShareLock)) return {0, 0};
+    const Attempt attempt = take(request, rows, sighting);
     unlock(turnstile, RowShareLock);
-    return token;
+    return attempt;
 }
 
 }  // namespace distlock

@@ -3,58 +3,105 @@
 
 #include <algorithm>
 
+#include "event.hpp"
 #include "report.hpp"
+#include "session.hpp"
+#include "token.hpp"
 #include "txn.hpp"
 
 namespace distlock {
 namespace {
 
-Lease *living_grant(std::span<Lease> rows, int64 token) {
+// A grant that may be lost but is not over-written, or only a living one.
+enum class Want { kCurrent, kLiving };
+
+Lease *find_grant(std::span<Lease> rows, int64 token, Want want) {
     Lease *lease = current_grant(rows, token);
-    return lease != nullptr && state_of(*lease, clock_now()) == State::kHeld ? lease : nullptr;
+    if (lease == nullptr || want == Want::kCurrent) return lease;
+    if (state_of(*lease, clock_now()) != State::kHeld) return nullptr;
+    return lease->session_pid != 0 && session_is_gone(*lease) ? nullptr : lease;
+}
+
+struct Action {
+    const char *verb;
+    Want want;
+    bool anybody;          // no membership needed
+    bool *busy = nullptr;  // if given: no waiting, and true when somebody is in the way
+};
+
+// The caller's grant, locked for writing to the end of the transaction; null = it has none, and no
+// lock is kept.
+Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
+    for (;;) {
+        const Lease *seen = find_grant(read_lock(name), token, action.want);
+        if (seen == nullptr) return nullptr;
+        if (!action.anybody) check_holder(name, *seen, action.verb);
+        const LOCKTAG tag = slot_tag(name, seen->slot);
+        if (action.busy != nullptr) {
+            *action.busy = !lock_now(tag, ShareUpdateExclusiveLock);
+            if (*action.busy) return nullptr;
+        } else if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
+            report_pinned(action.verb, name, tag, ShareUpdateExclusiveLock);
+        Lease *lease = find_grant(read_lock(name), token, action.want);
+        if (lease != nullptr && lease->slot == seen->slot) return lease;
+        unlock(tag, ShareUpdateExclusiveLock);
+        if (lease == nullptr) return nullptr;
+        // A downgrade has moved it to another slot meanwhile.
+    }
 }
 
 // Why a token that is no current grant cannot be released.
 const char *lost_because(std::span<Lease> rows, int64 token) {
-    for (const Lease &row : rows)
-        if (row.token > token) return "superseded";
-    return "not_held";
+    bool newer = false;
+    for (const Lease &row : rows) {
+        if (row.token == token && row.released) return "not_held";
+        newer |= row.token > token;
+    }
+    return newer ? "superseded" : "not_held";
 }
 
-// Microseconds of its minimum hold that a lease still has to stay.
-int64 hold_left(const Lease &lease, const Instant &now) {
-    const Stamp end{lease.acquired.wall + lease.min_hold, lease.acquired.boot + lease.min_hold};
-    return std::max<int64>(0, until(end, lease.renewed, lease.boot_id, now));
+// Moves the row's three stamps to this boot's clocks.
+void restamp(Lease &lease, const Instant &now) {
+    lease.acquired.boot = now.boot + until(lease.acquired, lease.renewed, lease.boot_id, now);
+    lease.renewed = after(now, 0);
+    lease.boot_id = now.boot_id;
+}
+
+int64 time_left(const Lease &lease, const Instant &now) {
+    return until(lease.expires, lease.renewed, lease.boot_id, now);
+}
+
+void write(std::string_view name, const Lease &lease, txn::Write kind) {
+    txn::before_write();
+    update_lease(lease);
+    txn::after_write(kind);
+    txn::touch(name);
 }
 
 void write_release(std::string_view name, Lease &lease) {
     const Instant now = clock_now();
-    lease.expires = after(now, hold_left(lease, now));
-    lease.renewed = after(now, 0);
-    lease.boot_id = now.boot_id;
+    const Stamp hold_end{lease.acquired.wall + lease.min_hold,
+                         lease.acquired.boot + lease.min_hold};
+    const int64 hold = std::max<int64>(0, until(hold_end, lease.renewed, lease.boot_id, now));
+    const int64 over = std::max<int64>(0, -time_left(lease, now));
+    restamp(lease, now);
+    lease.renewed = after(now, -over);  // since when it is over: a late release does not begin anew
+    lease.expires = after(now, hold);
     lease.released = true;
     lease.released_at = now.wall;
     lease.request_id = nullptr;
-    txn::before_write();
-    update_lease(lease);
-    txn::after_write(txn::Write::kRelease);
-    txn::touch(name);
+    write(name, lease, txn::Write::kRelease);
     txn::drop_check(name);
+    if (lease.session_pid != 0) unbind_from_session(name, lease.token);
 }
 
-TimestampTz write_renewal(std::string_view name, Lease &lease, int64 ttl, bool durable) {
-    const Instant now = clock_now();
-    const int64 left = until(lease.expires, lease.renewed, lease.boot_id, now);
-    lease.expires = after(now, ttl != 0 ? ttl : std::max(lease.ttl, left));
-    // All three stamps belong to the boot that wrote the row last.
-    lease.acquired.boot = now.boot + until(lease.acquired, lease.renewed, lease.boot_id, now);
-    lease.renewed = after(now, 0);
-    lease.boot_id = now.boot_id;
-    txn::before_write();
-    update_lease(lease);
-    txn::after_write(durable ? txn::Write::kDurable : txn::Write::kUndurable);
-    txn::touch(name);
-    return lease.expires.wall;
+void log_force(std::string_view name, const Lease &lease) {
+    Lease copy = lease;
+    ereport(
+        LOG,
+        errmsg("distlock: role %s forces the release of lock \"%.*s\"",
+               GetUserNameFromId(GetUserId(), false), static_cast<int>(name.size()), name.data()),
+        errdetail_log("%s", lock_facts(name, {&copy, 1})));
 }
 
 }  // namespace
@@ -71,45 +118,79 @@ void check_holder(std::string_view name, const Lease &lease, const char *action)
             errhint("Use the role that acquired the lock, or a member of it."));
 }
 
-std::optional<TimestampTz> renew_lease(std::string_view name, int64 token, int64 ttl,
-                                       bool durable) {
-    const Lease *seen = living_grant(read_lock(name), token);
-    if (seen == nullptr) return std::nullopt;
-    check_holder(name, *seen, "renew");
-    const LOCKTAG tag = slot_tag(name, seen->slot);
-    if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
-        report_pinned("renew", name, tag, ShareUpdateExclusiveLock);
-    Lease *lease = living_grant(read_lock(name), token);
-    if (lease == nullptr) {
-        unlock(tag, ShareUpdateExclusiveLock);
-        return std::nullopt;
-    }
-    return write_renewal(name, *lease, ttl, durable);
+std::optional<TimestampTz> renew_lease(std::string_view name, int64 token, int64 ttl, bool durable,
+                                       bool *busy) {
+    Lease *lease = lock_grant(name, token, {"renew", Want::kLiving, false, busy});
+    if (lease == nullptr) return std::nullopt;
+    const Instant now = clock_now();
+    const int64 left = time_left(*lease, now);
+    restamp(*lease, now);
+    lease->expires = after(now, ttl != 0 ? ttl : std::max(lease->ttl, left));
+    write(name, *lease, durable ? txn::Write::kDurable : txn::Write::kUndurable);
+    return lease->expires.wall;
 }
 
 const char *release_lease(std::string_view name, int64 token, bool forced) {
-    std::span<Lease> rows = read_lock(name);
-    const Lease *seen = current_grant(rows, token);
-    if (seen == nullptr) return lost_because(rows, token);
-    if (!forced) check_holder(name, *seen, "release");
-    const LOCKTAG tag = slot_tag(name, seen->slot);
-    if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
-        report_pinned("release", name, tag, ShareUpdateExclusiveLock);
-    rows = read_lock(name);
-    Lease *lease = current_grant(rows, token);
-    if (lease == nullptr) {
-        unlock(tag, ShareUpdateExclusiveLock);
-        return lost_because(rows, token);
-    }
-    if (forced)
-        ereport(LOG,
-                errmsg("distlock: role %s forces the release of lock \"%.*s\"",
-                       GetUserNameFromId(GetUserId(), false), static_cast<int>(name.size()),
-                       name.data()),
-                errdetail_log("%s", lock_facts(name, rows)));
+    Lease *lease = lock_grant(name, token, {"release", Want::kCurrent, forced});
+    if (lease == nullptr) return lost_because(read_lock(name), token);
     const bool alive = state_of(*lease, clock_now()) == State::kHeld;
+    if (forced) log_force(name, *lease);
     write_release(name, *lease);
+    announce(forced ? Event::kForced : Event::kReleased, name, *lease);
     return alive ? "released" : "expired";
+}
+
+std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
+    Lease *lease = lock_grant(name, token, {"downgrade", Want::kLiving, false});
+    if (lease == nullptr) return std::nullopt;
+    if (lease->mode == Mode::kShared) return lease->expires.wall;
+    if (lease->mode == Mode::kPermit)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("cannot downgrade a permit of semaphore \"%.*s\"",
+                       static_cast<int>(name.size()), name.data()),
+                errdetail("Only an exclusive lock can become shared."),
+                errhint("Release the permit instead."));
+    // The move to a slot of its own lets others in: a pin or a row in slot 0 would keep them out.
+    const std::span<Lease> rows = read_lock(name);
+    int32 slot = 1;
+    while (!lock_now(slot_tag(name, slot), ExclusiveLock)) slot++;
+    const Lease *old = nullptr;
+    for (const Lease &row : rows)
+        if (row.slot == slot) old = &row;
+    Lease shared = *lease;
+    shared.slot = slot;
+    shared.mode = Mode::kShared;
+    txn::before_write();
+    if (old != nullptr) {
+        shared.tid = old->tid;
+        update_lease(shared);
+    } else {
+        insert_lease(shared);
+    }
+    lease->released = true;
+    lease->released_at = clock_now().wall;
+    lease->expires = lease->renewed;
+    lease->session_pid = 0;
+    lease->request_id = nullptr;
+    write(name, *lease, txn::Write::kDurable);
+    txn::drop_check(name);
+    return shared.expires.wall;
+}
+
+std::optional<int64> raise_lease(std::string_view name, int64 token, int64 floor) {
+    Lease *lease = lock_grant(name, token, {"raise the token of", Want::kLiving, false});
+    if (lease == nullptr) return std::nullopt;
+    if (floor <= token) return token;
+    (void)advance_token(
+        floor);  // no later grant gets it; an earlier one of another lock may have it
+    lease->token = floor;
+    if (lease->session_pid != 0) {
+        unbind_from_session(name, token);
+        bind_to_session(name, lease->token);
+    }
+    write(name, *lease, txn::Write::kDurable);
+    txn::drop_check(name);
+    return lease->token;
 }
 
 }  // namespace distlock
