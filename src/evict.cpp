@@ -6,11 +6,13 @@
 // would commit, locally and visibly, instead of rolling back.
 #include "evict.hpp"
 
+#include <algorithm>
 #include <csignal>
 
-#include "renew.hpp"
+#include "judge.hpp"
 #include "report.hpp"
 #include "settings.hpp"
+#include "tag.hpp"
 
 extern "C" {
 #include "replication/syncrep.h"
@@ -33,33 +35,53 @@ int terminate(VirtualTransactionId holder) {
     return pid;
 }
 
-// Microseconds for which nobody has had a right to the lock, as far as the one in the way goes.
-int64 overdue(std::string_view name) {
-    const Instant now = clock_now();
-    const Lease *pending = read_pending(name);
-    if (pending != nullptr) return over_for(*pending, now);
-    const std::span<Lease> rows = read_lock(name);
-    return rows.empty() ? -1 : over_for(rows.back(), now);
+bool contains(const VirtualTransactionId *list, int count, VirtualTransactionId id) {
+    for (int i = 0; i < count; i++)
+        if (VirtualTransactionIdEquals(list[i], id)) return true;
+    return false;
+}
+
+void evict(std::string_view name, VirtualTransactionId holder, int64 over) {
+    const int pid = terminate(holder);
+    if (pid == 0) return;
+    ereport(LOG,
+            errmsg("distlock: terminated process %d, whose open transaction kept lock \"%.*s\" "
+                   "from being granted",
+                   pid, static_cast<int>(name.size()), name.data()),
+            errdetail("Its lease has been over for %s; distlock.evict_after is %s.", seconds(over),
+                      seconds(int64{settings::evict_after()} * 1000)));
+}
+
+// How long the grants that open transactions are making have been over, the youngest of them; -1
+// when none is being written.  A transaction that holds the lock and has not written yet is about
+// to.
+int64 pending_overdue(std::string_view name, int32 slot, const Instant &now) {
+    int64 over = PG_INT64_MAX;
+    for (const Lease &row : read_pending(name))
+        if (slot == 0 || row.slot == slot) over = std::min(over, over_for(row, now));
+    return over == PG_INT64_MAX ? -1 : over;
 }
 
 }  // namespace
 
-void evict_if_due(std::string_view name, const LOCKTAG &tag) {
-    const int64 grace = settings::evict_after();
+void evict_if_due(std::string_view name, int32 slot) {
+    const int64 grace = int64{settings::evict_after()} * 1000;
     if (grace < 0) return;
-    const int64 over = overdue(name);
-    if (over < 0 || over < grace * 1000) return;
-    int count = 0;
-    VirtualTransactionId *holders = lock_holders(tag, ExclusiveLock, &count);
-    for (int i = 0; i < count; i++) {
-        const int pid = terminate(holders[i]);
-        if (pid == 0) continue;
-        ereport(LOG,
-                errmsg("distlock: terminated process %d, whose open transaction kept lock \"%.*s\" "
-                       "from being granted",
-                       pid, static_cast<int>(name.size()), name.data()),
-                errdetail("Its lease has been over for %s; distlock.evict_after is %s.",
-                          seconds(over), seconds(grace * 1000)));
+    const Instant now = clock_now();
+    const Lease *row = row_of_slot(read_lock(name), slot);
+    const int64 row_over = row == nullptr ? -1 : over_for(*row, now);
+    const int64 pending_over = pending_overdue(name, slot, now);
+    if (std::max(row_over, pending_over) < grace) return;
+    // Writers of rows hold ShareUpdateExclusive, Share or Exclusive; what is left are fence pins.
+    const LOCKTAG tag = slot_tag(name, slot);
+    int all = 0, writing = 0;
+    VirtualTransactionId *writers = lock_holders(tag, ShareUpdateExclusiveLock, &writing);
+    VirtualTransactionId *holders = lock_holders(tag, ExclusiveLock, &all);
+    const bool renewing = pending_over >= 0 && pending_over < grace;
+    for (int i = 0; i < all; i++) {
+        const bool writer = contains(writers, writing, holders[i]);
+        const int64 over = writer ? pending_over : row_over;
+        if (over >= grace && !(renewing && !writer)) evict(name, holders[i], over);
     }
 }
 
