@@ -5,6 +5,9 @@
 // waiting, and any outcome of the delete but success is ignored: somebody else was there first.
 #include "clean.hpp"
 
+#include <algorithm>
+
+#include "fence.hpp"
 #include "lease.hpp"
 #include "settings.hpp"
 #include "tag.hpp"
@@ -26,17 +29,28 @@ struct Sweep {
     int64 room;
 };
 
-// Free for long enough, by expiry or release, with every delay of its own over too.
+// Free for long enough, by expiry or release, with every delay of its own over too.  In a slot >= 1
+// the row may be what makes an older token stale: it stays while the fence would accept that one.
 bool forgettable(const Lease &lease, int64 older_than) {
     const Instant now = clock_now();
-    return busy_for(lease, now) <= 0 && over_for(lease, now) > older_than;
+    const int64 long_enough = lease.slot == 0 ? older_than : std::max(older_than, tolerated_us());
+    return busy_for(lease, now) <= 0 && over_for(lease, now) > long_enough;
+}
+
+// A semaphore's header keeps the capacity for as long as there are permits.
+bool needed(const Lease &lease, std::string_view name) {
+    return lease.mode == Mode::kPermit && lease.slot == 0 && read_lock(name).size() > 1;
 }
 
 void remove_row(Lease &lease, void *context) {
     auto &sweep = *static_cast<Sweep *>(context);
-    if (sweep.room == 0 || !forgettable(lease, sweep.older_than)) return;
+    if (sweep.room <= 0 || !forgettable(lease, sweep.older_than)) return;
     const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
     if (!lock_now(slot_tag(name, lease.slot), ExclusiveLock)) return;
+    if (needed(lease, name)) {
+        unlock(slot_tag(name, lease.slot), ExclusiveLock);
+        return;
+    }
     txn::touch(name);  // the tag stays to the end: whoever waits for it is woken then
     sweep.room--;
     if (delete_lease(lease)) sweep.removed++;
@@ -50,12 +64,12 @@ BlockNumber any_block(BlockNumber blocks) {
 
 void clean_some() {
     if (pg_prng_uint64_range(&pg_global_prng_state, 1, kOneIn) != 1) return;
-    Sweep sweep{int64{settings::retention()} * 1000, 0, kMostVictims};
+    Sweep sweep{int64{settings::retention()} * 1000, 0, std::min(kMostVictims, txn::room())};
     each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
 }
 
 int64 prune(int64 older_than) {
-    Sweep sweep{older_than, 0, lock_budget()};
+    Sweep sweep{older_than, 0, txn::room()};
     each_lease({.lock = RowExclusiveLock}, remove_row, &sweep);
     CommandCounterIncrement();
     return sweep.removed;

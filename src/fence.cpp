@@ -5,16 +5,11 @@
 #include "renew.hpp"
 #include "report.hpp"
 #include "settings.hpp"
+#include "tag.hpp"
 #include "txn.hpp"
 
 namespace distlock {
 namespace {
-
-// Beyond this an ended lease is refused, so that a crowd of zombies cannot pin a lock in turn.
-int64 tolerated_us() {
-    const int evict = settings::evict_after();
-    return int64{evict >= 0 ? evict : settings::retention()} * 1000;
-}
 
 bool too_old(const Lease &lease, bool strict) {
     const int64 over = over_for(lease, clock_now());
@@ -39,17 +34,6 @@ void report_stale(std::string_view name, std::span<Lease> rows, int64 token, con
             err_site(site));
 }
 
-// One transaction must not starve the server's lock table.
-void check_lock_budget() {
-    if (txn::check_count() < lock_budget()) return;
-    ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY),
-            errmsg("too many distinct locks in one transaction"),
-            errdetail("It has fenced %d locks, half of what the server's lock table holds.",
-                      txn::check_count()),
-            errhint("Write in smaller transactions, use a lock for a whole group of rows, or "
-                    "increase max_locks_per_transaction."));
-}
-
 }  // namespace
 
 int err_site(const Site &site) {
@@ -60,6 +44,11 @@ int err_site(const Site &site) {
     }
     if (site.trigger != nullptr) err_generic_string(PG_DIAG_CONSTRAINT_NAME, site.trigger);
     return 0;
+}
+
+int64 tolerated_us() {
+    const int evict = settings::evict_after();
+    return int64{evict >= 0 ? evict : settings::retention()} * 1000;
 }
 
 bool is_current(std::string_view name, int64 token, bool strict) {
@@ -75,7 +64,6 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     const Lease *seen = acceptable(rows, token, strict);
     if (seen == nullptr) report_stale(name, rows, token, site);
     check_holder(name, *seen, "write under");
-    check_lock_budget();
     const LOCKTAG tag = slot_tag(name, seen->slot);
     const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
     if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under", name, tag, mode);
@@ -84,8 +72,8 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     if (lease == nullptr) report_stale(name, rows, token, site);
     const Instant now = clock_now();
     const int64 left = until(lease->expires, lease->renewed, lease->boot_id, now);
-    txn::add_check(name, token, now.boot + left);
     txn::touch(name);
+    txn::add_check(name, token, now.boot + left);
 }
 
 }  // namespace distlock

@@ -22,6 +22,10 @@ int err_site(const Site &site);
 // one.
 void fence(std::string_view name, int64 token, bool strict, const Site &site);
 
+// For how long an ended lease that nobody has taken is still accepted, in microseconds; beyond it a
+// crowd of zombies could keep a lock pinned in turn.
+int64 tolerated_us();
+
 // Whether a read without locks finds the token current.
 bool is_current(std::string_view name, int64 token, bool strict);
 

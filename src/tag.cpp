@@ -94,7 +94,7 @@ bool lock_within(const LOCKTAG &tag, LOCKMODE mode, int ms) {
     // waiters' deadlock checks would stall unrelated lock calls for seconds.
     const int lock_timeout = LockTimeout;
     const int deadlock_timeout = DeadlockTimeout;
-    return pg::unless_error(ERRCODE_LOCK_NOT_AVAILABLE, [&] {
+    const auto wait = [&] {
         pg::finally(
             [&] {
                 LockTimeout = ms;
@@ -105,7 +105,9 @@ bool lock_within(const LOCKTAG &tag, LOCKMODE mode, int ms) {
                 LockTimeout = lock_timeout;
                 DeadlockTimeout = deadlock_timeout;
             });
-    });
+        return true;
+    };
+    return pg::in_subtransaction(wait, ERRCODE_LOCK_NOT_AVAILABLE);
 }
 
 void unlock(const LOCKTAG &tag, LOCKMODE mode) {

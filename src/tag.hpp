@@ -16,6 +16,7 @@ enum class LockClass : uint16 {
     kSlot = 0xD1,       // one slot of a lock; slot 0 stands for the name
     kTurnstile = 0xD2,  // the queue of a name
     kSession = 0xD3,    // a session-bound grant: name and token
+    kResource = 0xD4,   // a resource with a high-water mark
 };
 
 // Secret-keyed hash of a name and a number (slot or token).

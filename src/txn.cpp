@@ -6,7 +6,10 @@
 // the lock still taken and sleep again.
 #include "txn.hpp"
 
+#include <algorithm>
+
 #include "clean.hpp"
+#include "session.hpp"
 #include "wake.hpp"
 
 extern "C" {
@@ -26,9 +29,10 @@ struct Touched {
 
 constinit Touched *touched_top = nullptr;
 constinit Touched *rolled_back = nullptr;  // waiting for their savepoint's locks to be released
+constinit int touched_count = 0;
+constinit HTAB *touched_set = nullptr;
 constinit Check *check_top = nullptr;
 constinit HTAB *checks = nullptr;
-constinit int checks_made = 0;
 constinit uint64 check_generation = 1;
 
 // What decides how the commit is flushed.
@@ -65,16 +69,22 @@ CheckSlot *check_slot(uint64 hash, HASHACTION action) {
     return slot;
 }
 
+uint64 hash_of(Realm realm, std::string_view name) {
+    return lock_hash(name, static_cast<int64>(realm));
+}
+
 // Two names may share a hash: their entries share the chain.
-Check *newest(uint64 hash, std::string_view name) {
+Check *newest(Realm realm, uint64 hash, std::string_view name) {
     const CheckSlot *slot = check_slot(hash, HASH_FIND);
     Check *check = slot == nullptr ? nullptr : slot->top;
-    while (check != nullptr && check->name != name) check = check->shadowed;
+    while (check != nullptr && (check->name != name || check->realm != realm))
+        check = check->shadowed;
     return check;
 }
 
-void push_check(std::string_view name, uint64 hash, int64 token, int64 expires_boot) {
-    Check *standing = newest(hash, name);
+void push_check(Realm realm, std::string_view name, int64 token, int64 expires_boot) {
+    const uint64 hash = hash_of(realm, name);
+    Check *standing = newest(realm, hash, name);
     if (standing != nullptr) check_generation++;
     if (standing != nullptr && standing->owner == GetCurrentSubTransactionId()) {
         standing->token = token;
@@ -85,23 +95,57 @@ void push_check(std::string_view name, uint64 hash, int64 token, int64 expires_b
     memcpy(copy, name.data(), name.size());
     CheckSlot *slot = check_slot(hash, HASH_ENTER);
     auto *check = static_cast<Check *>(in_transaction(sizeof(Check)));
-    *check = {{copy, name.size()},          hash,      token,    expires_boot,
-              GetCurrentSubTransactionId(), slot->top, check_top};
+    *check = {realm,        {copy, name.size()},          hash,      token,
+              expires_boot, GetCurrentSubTransactionId(), slot->top, check_top};
     slot->top = check;
     check_top = check;
-    checks_made++;
+}
+
+// A few are searched one by one, many through a set.
+constexpr int kFew = 16;
+
+void build_touched_set() {
+    HASHCTL control{};
+    control.keysize = control.entrysize = sizeof(uint64);
+    control.hcxt = TopTransactionContext;
+    touched_set = hash_create("distlock touched locks", 4 * kFew, &control,
+                              HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    for (const Touched *t = touched_top; t != nullptr; t = t->below)
+        (void)hash_search(touched_set, &t->queue, HASH_ENTER, nullptr);
+}
+
+// What an aborted savepoint touched has been taken off, so whatever is found belongs to this
+// subtransaction or to one around it.
+bool is_touched(uint64 queue) {
+    if (touched_count > kFew) {
+        if (touched_set == nullptr) build_touched_set();
+        return hash_search(touched_set, &queue, HASH_FIND, nullptr) != nullptr;
+    }
+    for (const Touched *t = touched_top; t != nullptr; t = t->below)
+        if (t->queue == queue) return true;
+    return false;
+}
+
+// One transaction must not starve the server's lock table.
+void report_budget() {
+    ereport(
+        ERROR, errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many distinct locks in one transaction"),
+        errdetail("It uses %d locks, half of what the server's lock table holds.", touched_count),
+        errhint("Use smaller transactions, or one lock for a whole group of rows, or increase "
+                "max_locks_per_transaction."));
 }
 
 // The savepoint is gone: so are its locks, and with them its checks.
 void forget_subtransaction(SubTransactionId sub) {
-    for (; check_top != nullptr && check_top->owner == sub; check_top = check_top->below) {
+    for (; check_top != nullptr && check_top->owner == sub; check_top = check_top->below)
         check_slot(check_top->hash, HASH_FIND)->top = check_top->shadowed;
-        checks_made--;
-    }
     // The subtransaction's locks go right after this callback: release_callback wakes then.
     while (touched_top != nullptr && touched_top->owner == sub) {
         Touched *entry = touched_top;
         touched_top = entry->below;
+        touched_count--;
+        if (touched_set != nullptr)
+            (void)hash_search(touched_set, &entry->queue, HASH_REMOVE, nullptr);
         entry->below = rolled_back;
         rolled_back = entry;
     }
@@ -114,8 +158,14 @@ void adopt_subtransaction(SubTransactionId sub, SubTransactionId parent) {
 }
 
 void subxact_callback(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *) {
-    if (event == SUBXACT_EVENT_ABORT_SUB) forget_subtransaction(sub);
-    if (event == SUBXACT_EVENT_COMMIT_SUB) adopt_subtransaction(sub, parent);
+    if (event == SUBXACT_EVENT_ABORT_SUB) {
+        forget_subtransaction(sub);
+        abort_session_changes(sub);
+    }
+    if (event == SUBXACT_EVENT_COMMIT_SUB) {
+        adopt_subtransaction(sub, parent);
+        adopt_session_changes(sub, parent);
+    }
 }
 
 void set_synchronous_commit(const char *value) {
@@ -146,9 +196,10 @@ void refuse_prepare() {
 }
 
 void reset() {
+    touched_count = 0;
+    touched_set = nullptr;
     check_top = nullptr;
     checks = nullptr;
-    checks_made = 0;
     check_generation++;
     writes = {};
     cleaning = false;
@@ -158,6 +209,7 @@ void xact_callback(XactEvent event, void *) {
     switch (event) {
         case XACT_EVENT_PRE_COMMIT:
             if (cleaning) clean_some();
+            take_session_locks();
             choose_flush();
             break;
         case XACT_EVENT_PRE_PREPARE:
@@ -166,6 +218,7 @@ void xact_callback(XactEvent event, void *) {
         case XACT_EVENT_COMMIT:
         case XACT_EVENT_ABORT:
         case XACT_EVENT_PREPARE:
+            end_session_changes(event == XACT_EVENT_COMMIT);
             reset();
             break;
         default:
@@ -196,12 +249,16 @@ void register_callbacks() {
 
 void touch(std::string_view name) {
     const uint64 queue = queue_of(name);
-    const SubTransactionId sub = GetCurrentSubTransactionId();
-    if (touched_top != nullptr && touched_top->queue == queue && touched_top->owner == sub) return;
+    if (is_touched(queue)) return;
+    if (touched_count >= lock_budget()) report_budget();
     auto *entry = static_cast<Touched *>(in_transaction(sizeof(Touched)));
-    *entry = {queue, sub, touched_top};
+    *entry = {queue, GetCurrentSubTransactionId(), touched_top};
     touched_top = entry;
+    touched_count++;
+    if (touched_set != nullptr) (void)hash_search(touched_set, &queue, HASH_ENTER, nullptr);
 }
+
+int room() { return std::max(0, lock_budget() - touched_count); }
 
 bool touched() { return touched_top != nullptr; }
 
@@ -222,23 +279,21 @@ void after_write(Write kind) {
 
 void clean_at_commit() { cleaning = true; }
 
-Check *find_check(std::string_view name) {
+Check *find_check(std::string_view name, Realm realm) {
     if (check_top == nullptr) return nullptr;
-    Check *check = newest(lock_hash(name, 0), name);
+    Check *check = newest(realm, hash_of(realm, name), name);
     return check != nullptr && check->token != 0 ? check : nullptr;
 }
 
-void add_check(std::string_view name, int64 token, int64 expires_boot) {
-    push_check(name, lock_hash(name, 0), token, expires_boot);
+void add_check(std::string_view name, int64 token, int64 expires_boot, Realm realm) {
+    push_check(realm, name, token, expires_boot);
 }
 
 void drop_check(std::string_view name) {
-    if (check_top != nullptr && newest(lock_hash(name, 0), name) != nullptr)
-        push_check(name, lock_hash(name, 0), 0, 0);
+    if (check_top != nullptr && newest(Realm::kLock, hash_of(Realm::kLock, name), name) != nullptr)
+        push_check(Realm::kLock, name, 0, 0);
 }
 
 uint64 generation() { return check_generation; }
-
-int check_count() { return checks_made; }
 
 }  // namespace distlock::txn

@@ -12,8 +12,11 @@ namespace distlock::txn {
 void register_callbacks();
 
 // Remembers that this transaction holds a lock of ours on the name: its waiters are woken at the
-// end (commit, abort, or rollback to the savepoint), after the locks are released.
+// end (commit, abort, or rollback to the savepoint), after the locks are released.  Error when the
+// transaction uses as many as it may.
 void touch(std::string_view name);
+// How many more it may use.
+int room();
 
 // Whether the transaction has pinned, granted, renewed or released something that still stands.
 bool touched();
@@ -29,7 +32,11 @@ void clean_at_commit();
 
 // --- fence checks of this transaction ---
 
+// What a name is the name of: a lock of this database, or a resource with a high-water mark.
+enum class Realm : int64 { kLock = 0, kResource = -2 };
+
 struct Check {
+    Realm realm;
     std::string_view name;
     uint64 hash;
     int64 token;         // 0 = the check was dropped
@@ -39,13 +46,12 @@ struct Check {
     Check *below;     // next on the transaction's stack of checks
 };
 
-// The standing check of the lock, or null.
-Check *find_check(std::string_view name);
-void add_check(std::string_view name, int64 token, int64 expires_boot);
+// The standing check, or null.
+Check *find_check(std::string_view name, Realm realm = Realm::kLock);
+void add_check(std::string_view name, int64 token, int64 expires_boot, Realm realm = Realm::kLock);
 // After a grant or release of our own the old check says nothing any more.
 void drop_check(std::string_view name);
 // Changes whenever a remembered Check pointer may have become wrong.
 uint64 generation();
-int check_count();
 
 }  // namespace distlock::txn
