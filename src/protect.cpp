@@ -112,13 +112,17 @@ const Trigger *find_trigger(Relation table, const char *name) {
 
 enum class Change { kNone, kCreated, kReplaced };
 
-// Brings one trigger into the wanted form.
-Change put_trigger(Relation table, const char *name, const char *event, const Protection &wanted) {
+// Brings one trigger into the wanted form.  The table is locked already; it must not be open while
+// ALTER TABLE runs.
+Change put_trigger(Oid oid, const char *name, const char *event, const Protection &wanted) {
     const char *trigger = quote_identifier(name);
+    Relation table = table_open(oid, NoLock);
     const Trigger *existing = find_trigger(table, name);
-    if (existing != nullptr && trigger_matches(*existing, wanted)) return Change::kNone;
-    const char *on = quoted(table);
     const bool replaced = existing != nullptr;
+    const bool matches = replaced && trigger_matches(*existing, wanted);
+    const char *on = quoted(table);
+    table_close(table, NoLock);
+    if (matches) return Change::kNone;
     if (replaced) run(psprintf("DROP TRIGGER %s ON %s", trigger, on));
     run(psprintf("CREATE TRIGGER %s BEFORE %s EXECUTE FUNCTION distlock.fence_check(%s, %s, %s)",
                  trigger, psprintf(event, on), quote_literal_cstr(wanted.lock),
@@ -127,62 +131,73 @@ Change put_trigger(Relation table, const char *name, const char *event, const Pr
     return replaced ? Change::kReplaced : Change::kCreated;
 }
 
+bool is_table(Oid oid) {
+    const char relkind = get_rel_relkind(oid);
+    return relkind == RELKIND_RELATION || relkind == RELKIND_PARTITIONED_TABLE;
+}
+
 // TRUNCATE triggers are not cloned to partitions: each one gets its own.
-Change put_truncate_triggers(Relation table, const Protection &wanted) {
-    const bool parted = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-    List *tables =
-        parted ? find_all_inheritors(RelationGetRelid(table), ShareRowExclusiveLock, nullptr)
-               : list_make1_oid(RelationGetRelid(table));
+List *truncate_targets(Oid oid) {
+    return get_rel_relkind(oid) == RELKIND_PARTITIONED_TABLE
+               ? find_all_inheritors(oid, ShareRowExclusiveLock, nullptr)
+               : list_make1_oid(oid);
+}
+
+Change put_truncate_triggers(Oid oid, const Protection &wanted) {
+    List *tables = truncate_targets(oid);
     Change change = Change::kNone;
     for (int i = 0; i < list_length(tables); i++) {
-        Relation member = table_open(list_nth_oid(tables, i), ShareRowExclusiveLock);
-        if (member->rd_rel->relkind == RELKIND_RELATION ||
-            member->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) {
-            const Change one =
-                put_trigger(member, kTruncateTrigger, "TRUNCATE ON %s FOR EACH STATEMENT", wanted);
-            if (one != Change::kNone && change != Change::kReplaced) change = one;
-        }
-        table_close(member, NoLock);
+        if (!is_table(list_nth_oid(tables, i))) continue;
+        const Change one = put_trigger(list_nth_oid(tables, i), kTruncateTrigger,
+                                       "TRUNCATE ON %s FOR EACH STATEMENT", wanted);
+        if (one != Change::kNone) change = Change::kReplaced;
     }
     return change;
 }
 
-const char *protect(Relation table, const Protection &wanted) {
+// Refuses what cannot be protected; whether there is a row trigger of ours already.
+bool check_protectable(Oid oid, const Protection &wanted) {
+    Relation table = relation_open(oid, ShareRowExclusiveLock);
     check_table(table);
-    SPI_connect();
     check_protection(table, wanted);
     const Trigger *existing = find_trigger(table, kRowTrigger);
     if (existing != nullptr && existing->tgisclone)
         report_table(table, "It is a partition of a table that is protected already.",
                      "Protect or unprotect the partitioned table.");
-    const bool before = existing != nullptr;
+    relation_close(table, NoLock);
+    return existing != nullptr;
+}
+
+const char *protect(Oid oid, const Protection &wanted) {
+    SPI_connect();
+    const bool before = check_protectable(oid, wanted);
     const Change rows =
-        put_trigger(table, kRowTrigger, "INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW", wanted);
-    const Change truncate = put_truncate_triggers(table, wanted);
+        put_trigger(oid, kRowTrigger, "INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW", wanted);
+    const Change truncate = put_truncate_triggers(oid, wanted);
     SPI_finish();
     if (!before) return "created";
     return rows == Change::kNone && truncate == Change::kNone ? "unchanged" : "replaced";
 }
 
-bool drop_trigger(Relation table, const char *name) {
+bool drop_trigger(Oid oid, const char *name) {
+    Relation table = relation_open(oid, ShareRowExclusiveLock);
     const Trigger *existing = find_trigger(table, name);
-    if (existing == nullptr || existing->tgisclone) return false;
-    run(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), quoted(table)));
-    return true;
+    const bool ours = existing != nullptr && !existing->tgisclone;
+    const char *on = quoted(table);
+    relation_close(table, NoLock);
+    if (ours) run(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), on));
+    return ours;
 }
 
-bool unprotect(Relation table) {
+bool unprotect(Oid oid) {
+    Relation table = relation_open(oid, ShareRowExclusiveLock);
     check_owner(table);
+    relation_close(table, NoLock);
     SPI_connect();
-    bool dropped = drop_trigger(table, kRowTrigger);
-    List *tables = find_all_inheritors(RelationGetRelid(table), ShareRowExclusiveLock, nullptr);
-    const bool parted = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-    for (int i = 0; i < list_length(tables); i++) {
-        Relation member = table_open(list_nth_oid(tables, i), ShareRowExclusiveLock);
-        if (parted || RelationGetRelid(member) == RelationGetRelid(table))
-            dropped |= drop_trigger(member, kTruncateTrigger);
-        table_close(member, NoLock);
-    }
+    bool dropped = drop_trigger(oid, kRowTrigger);
+    List *tables = truncate_targets(oid);
+    for (int i = 0; i < list_length(tables); i++)
+        dropped |= drop_trigger(list_nth_oid(tables, i), kTruncateTrigger);
     SPI_finish();
     return dropped;
 }
@@ -209,16 +224,10 @@ DISTLOCK_FUNCTION(distlock_protect) {
     require_argument(fcinfo, 1, "lock");
     const Protection wanted{text_argument(fcinfo, 1, ""), text_argument(fcinfo, 2, "live"),
                             text_argument(fcinfo, 3, ""), pg::arg<bool>(fcinfo, 4).value_or(false)};
-    Relation table = relation_open(DatumGetObjectId(fcinfo->args[0].value), ShareRowExclusiveLock);
-    const char *change = protect(table, wanted);
-    relation_close(table, NoLock);
-    return pg::text_datum(change);
+    return pg::text_datum(protect(DatumGetObjectId(fcinfo->args[0].value), wanted));
 }
 
 DISTLOCK_FUNCTION(distlock_unprotect) {
     require_argument(fcinfo, 0, "rel");
-    Relation table = relation_open(DatumGetObjectId(fcinfo->args[0].value), ShareRowExclusiveLock);
-    const bool dropped = unprotect(table);
-    relation_close(table, NoLock);
-    return BoolGetDatum(dropped);
+    return BoolGetDatum(unprotect(DatumGetObjectId(fcinfo->args[0].value)));
 }
