@@ -68,10 +68,11 @@ void fill(Guard *guard, const Trigger *trigger, Relation table) {
 FenceMode parse_fence_mode(const char *text) {
     if (std::strcmp(text, "live") == 0) return FenceMode::kLive;
     if (std::strcmp(text, "live_strict") == 0) return FenceMode::kLiveStrict;
+    if (std::strcmp(text, "high_water") == 0) return FenceMode::kHighWater;
     if (std::strcmp(text, "row") == 0) return FenceMode::kRow;
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("unrecognized fence mode \"%s\"", text),
-            errdetail("Modes are \"live\", \"live_strict\" and \"row\"."),
+            errdetail("Modes are \"live\", \"live_strict\", \"high_water\" and \"row\"."),
             errhint("Use \"live\" unless you have a reason not to."));
     pg_unreachable();
 }

@@ -8,7 +8,7 @@ extern "C" {
 
 namespace distlock {
 
-enum class FenceMode { kLive, kLiveStrict, kRow };
+enum class FenceMode { kLive, kLiveStrict, kHighWater, kRow };
 
 // The mode of that name, or an error (22023).
 FenceMode parse_fence_mode(const char *text);

@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "fence.hpp"
 #include "guard.hpp"
+#include "mark.hpp"
 #include "txn.hpp"
 
 extern "C" {
@@ -27,6 +28,23 @@ struct Write {
 std::string_view view(const StringInfoData &s) { return {s.data, static_cast<std::size_t>(s.len)}; }
 
 bool strict(const Guard &guard) { return guard.mode == FenceMode::kLiveStrict; }
+
+txn::Realm realm(const Guard &guard) {
+    return guard.mode == FenceMode::kHighWater ? txn::Realm::kResource : txn::Realm::kLock;
+}
+
+// The check itself, live or against the high-water mark.
+void check_token(const Guard &guard, std::string_view name, int64 token, const Site &site) {
+    if (guard.mode == FenceMode::kHighWater)
+        pass_mark(name, token, site);
+    else
+        fence(name, token, strict(guard), site);
+}
+
+bool may_pass(const Guard &guard, std::string_view name, int64 token) {
+    return guard.mode == FenceMode::kHighWater ? reaches_mark(name, token)
+                                               : is_current(name, token, strict(guard));
+}
 
 [[noreturn]] void report_no_token(std::string_view name, const Guard &guard, const Site &site) {
     ereport(
@@ -54,12 +72,12 @@ void require(Guard &guard, std::string_view name, std::optional<int64> token, co
                        (!token || *token == guard.token);
     if (again && !strict(guard)) return;
     if (!token) {
-        const txn::Check *check = txn::find_check(name);
+        const txn::Check *check = txn::find_check(name, realm(guard));
         if (check == nullptr) report_no_token(name, guard, site);
         token = check->token;
     }
-    fence(name, *token, strict(guard), site);
-    const txn::Check *check = txn::find_check(name);
+    check_token(guard, name, *token, site);
+    const txn::Check *check = txn::find_check(name, realm(guard));
     guard.generation = txn::generation();
     guard.checked = check->name;
     guard.token = *token;
@@ -70,7 +88,7 @@ void require(Guard &guard, std::string_view name, std::optional<int64> token, co
 void require_both(Guard &guard, std::optional<int64> token, const Site &site) {
     const std::string_view names[] = {view(guard.name), view(guard.other_name)};
     bool counts[2] = {};
-    for (int i = 0; token && i < 2; i++) counts[i] = is_current(names[i], *token, strict(guard));
+    for (int i = 0; token && i < 2; i++) counts[i] = may_pass(guard, names[i], *token);
     for (int i = 0; i < 2; i++) {
         const bool stale = token && !counts[0] && !counts[1];
         require(guard, names[i], counts[i] || stale ? token : std::nullopt, site);
