@@ -5,40 +5,15 @@
 #include "arguments.hpp"
 #include "label.hpp"
 #include "lease.hpp"
+#include "resultset.hpp"
 #include "wake.hpp"
 
 extern "C" {
 #include "utils/array.h"
-#include "utils/tuplestore.h"
 }
 
 namespace distlock {
 namespace {
-
-ReturnSetInfo *result_set(FunctionCallInfo fcinfo) {
-    return reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-}
-
-// One row being put together, column by column.
-template <int kCount>
-class RowBuilder {
-public:
-    void value(Datum v) { values_[next_++] = v; }
-    void null() {
-        nulls_[next_] = true;
-        values_[next_++] = Datum{0};
-    }
-    void text(std::string_view s) { value(pg::text_datum(s)); }
-    void put(FunctionCallInfo fcinfo) {
-        ReturnSetInfo *set = result_set(fcinfo);
-        tuplestore_putvalues(set->setResult, set->setDesc, values_, nulls_);
-    }
-
-private:
-    Datum values_[kCount] = {};
-    bool nulls_[kCount] = {};
-    int next_ = 0;
-};
 
 std::string_view name_of(const Lease &lease) {
     return pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
@@ -85,19 +60,10 @@ void put_lock(Lease &lease, void *context) {
     row.text(state_name(state));
     row.text(mode_name(lease.mode));
     row.value(Int32GetDatum(lease.capacity));
-    if (lease.owner != nullptr)
-        row.value(PointerGetDatum(PG_DETOAST_DATUM(PointerGetDatum(lease.owner))));
-    else
-        row.null();
+    row.stored(lease.owner);
     const char *role = GetUserNameFromId(lease.role, true);
-    if (role != nullptr)
-        row.text(role);
-    else
-        row.null();
-    if (lease.metadata != nullptr)
-        row.value(PointerGetDatum(PG_DETOAST_DATUM(PointerGetDatum(lease.metadata))));
-    else
-        row.null();
+    row.value_or_null(role != nullptr, role != nullptr ? pg::text_datum(role) : Datum{0});
+    row.stored(lease.metadata);
     row.value(TimestampTzGetDatum(lease.acquired.wall));
     row.value(TimestampTzGetDatum(lease.renewed.wall));
     row.value(TimestampTzGetDatum(lease.expires.wall));
@@ -106,30 +72,20 @@ void put_lock(Lease &lease, void *context) {
         1000));
     row.value(Int64GetDatum(lease.grants));
     row.value(Int64GetDatum(lease.takeovers));
-    if (lease.session_pid != 0)
-        row.value(Int32GetDatum(lease.session_pid));
-    else
-        row.null();
+    row.value_or_null(lease.session_pid != 0, Int32GetDatum(lease.session_pid));
     const ArrayType *pins = pinned_by(lease);
-    if (pins != nullptr)
-        row.value(PointerGetDatum(pins));
-    else
-        row.null();
+    row.value_or_null(pins != nullptr, PointerGetDatum(pins));
     row.put(static_cast<FunctionCallInfo>(context));
 }
 
 void put_queue(Lease &lease, void *context) {
-    if (lease.slot != 0) return;
     const LOCKTAG turnstile = turnstile_tag(queue_of(name_of(lease)));
     const ArrayType *pins = pinned_by(lease);
     RowBuilder<4> row;
     row.text(name_of(lease));
     row.value(ObjectIdGetDatum(turnstile.locktag_field2));
     row.value(ObjectIdGetDatum(turnstile.locktag_field3));
-    if (pins != nullptr)
-        row.value(PointerGetDatum(pins));
-    else
-        row.null();
+    row.value_or_null(pins != nullptr, PointerGetDatum(pins));
     row.put(static_cast<FunctionCallInfo>(context));
 }
 
@@ -137,10 +93,7 @@ void put_waiter(const label::Label &label, void *context) {
     RowBuilder<4> row;
     row.value(Int32GetDatum(label.pid));
     row.text(mode_name(label.mode));
-    if (label.owner.empty())
-        row.null();
-    else
-        row.text(label.owner);
+    row.value_or_null(!label.owner.empty(), pg::text_datum(label.owner));
     row.value(TimestampTzGetDatum(label.since));
     row.put(static_cast<FunctionCallInfo>(context));
 }
@@ -160,6 +113,26 @@ DISTLOCK_FUNCTION(distlock_holder) {
     const std::string_view name = name_argument(fcinfo, 0);
     InitMaterializedSRF(fcinfo, 0);
     for (Lease &lease : read_lock(name)) put_lock(lease, fcinfo);
+    return Datum{0};
+}
+
+// The holder that stands for the name: the one exclusive grant that lives.
+DISTLOCK_FUNCTION(distlock_leader) {
+    const std::string_view name = name_argument(fcinfo, 0);
+    InitMaterializedSRF(fcinfo, 0);
+    const std::span<Lease> rows = read_lock(name);
+    const Lease *lease = row_of_slot(rows, 0);
+    if (lease == nullptr || lease->released || !is_busy(*lease) ||
+        state_of(*lease, clock_now()) != State::kHeld ||
+        current_grant(rows, lease->token) == nullptr)
+        return Datum{0};
+    RowBuilder<5> row;
+    row.value(Int64GetDatum(lease->token));
+    row.stored(lease->owner);
+    row.stored(lease->metadata);
+    row.value(TimestampTzGetDatum(lease->acquired.wall));
+    row.value(TimestampTzGetDatum(lease->expires.wall));
+    row.put(fcinfo);
     return Datum{0};
 }
 

@@ -54,27 +54,43 @@ void sleep_for(int64 us) {
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, event);
 }
 
-// The head's loop.  The latch is reset before the read: whatever changes after it sets it again.
-int64 wait_as_head(const Request &request, const Deadline &deadline) {
+// Calls try_it() until it succeeds or time is up, sleeping in between for as long as it says.  The
+// latch is reset before each try: whatever changes after it sets it again.
+template <pg::Plain Try>
+bool repeat(const Deadline &deadline, Try try_it) {
     const MemoryContext caller = CurrentMemoryContext;
     const MemoryContext round =
         AllocSetContextCreate(caller, "distlock wait", ALLOCSET_SMALL_SIZES);
-    Sighting sighting;
-    Attempt attempt{};
+    bool done = false;
     for (;;) {
         ResetLatch(MyLatch);
         check_client();
         MemoryContextReset(round);
         MemoryContextSwitchTo(round);
-        attempt = try_grant(request, sighting);
+        int64 retry_in = 0;
+        done = try_it(&retry_in);
         MemoryContextSwitchTo(caller);
-        if (attempt.token != 0) break;
+        if (done) break;
         const int64 left = deadline.left();
         if (left <= 0) break;
-        sleep_for(std::min(left, attempt.retry_in > 0 ? attempt.retry_in : kRecheck));
+        sleep_for(std::min(left, retry_in > 0 ? retry_in : kRecheck));
     }
     MemoryContextDelete(round);
-    return attempt.token;
+    return done;
+}
+
+// Runs body() as the head of the name's queue; false = the head's place was not reached in time.
+template <pg::Plain Body>
+bool as_head(const Request &request, const Deadline &deadline, Body body) {
+    const LOCKTAG turnstile = turnstile_tag(queue_of(request.name));
+    label::show(request);
+    const bool reached = lock_within(turnstile, ExclusiveLock, deadline.left_ms());
+    if (reached) {
+        body();
+        unlock(turnstile, ExclusiveLock);
+    }
+    label::clear();
+    return reached;
 }
 
 // A transaction that holds something of ours must not sleep: two of them, crosswise, would sleep
@@ -100,23 +116,94 @@ void notice_old_snapshot() {
             errhint("Acquire in a transaction of its own, before the one that does the work."));
 }
 
+// Tries all in order, in a subtransaction that goes when one cannot be had: *busy is that one.
+bool try_all(std::span<const Request> requests, std::size_t head, int64 *tokens,
+             std::size_t *busy) {
+    return pg::in_subtransaction([&] {
+        for (std::size_t i = 0; i < requests.size(); i++) {
+            Sighting sighting;
+            // Whoever stands at the head of a queue must not ask for its turnstile again.
+            tokens[i] =
+                (i == head ? try_grant(requests[i], sighting) : try_once(requests[i])).token;
+            if (tokens[i] != 0) continue;
+            *busy = i;
+            return false;
+        }
+        return true;
+    });
+}
+
+int64 standing_token(std::string_view name, int64 *retry_in) {
+    const Instant now = clock_now();
+    const std::span<Lease> rows = read_lock(name);
+    const Lease *lease = standing_grant(rows);
+    if (lease == nullptr || state_of(*lease, now) != State::kHeld) {
+        *retry_in = kLongestSleep;
+        return 0;
+    }
+    *retry_in = busy_for(*lease, now);
+    return lease->token;
+}
+
 }  // namespace
 
 int64 acquire_within(const Request &request) {
     const Deadline deadline(request.wait);
-    const int64 token = try_once(request);
+    int64 token = try_once(request).token;
     if (token != 0 || request.wait == 0) return token;
     refuse_to_hold_and_wait(request);
     notice_old_snapshot();
-    const LOCKTAG turnstile = turnstile_tag(queue_of(request.name));
-    label::show(request);
-    int64 granted = 0;
-    if (lock_within(turnstile, ExclusiveLock, deadline.left_ms())) {
-        granted = wait_as_head(request, deadline);
-        unlock(turnstile, ExclusiveLock);
+    (void)as_head(request, deadline, [&] {
+        Sighting sighting;
+        (void)repeat(deadline, [&](int64 *retry_in) {
+            const Attempt attempt = try_grant(request, sighting);
+            *retry_in = attempt.retry_in;
+            token = attempt.token;
+            return token != 0;
+        });
+    });
+    return token;
+}
+
+bool acquire_all_within(std::span<const Request> requests, int64 *tokens, std::size_t *busy) {
+    const Deadline deadline(requests[0].wait);
+    const std::size_t nobody = requests.size();
+    if (try_all(requests, nobody, tokens, busy)) return true;
+    if (requests[0].wait == 0) return false;
+    refuse_to_hold_and_wait(requests[*busy]);
+    notice_old_snapshot();
+    bool got = false;
+    while (!got && deadline.left() > 0) {
+        // At the head of the queue of the busy one, until that one can be had; then all are tried.
+        const std::size_t head = *busy;
+        const bool reached = as_head(requests[head], deadline, [&] {
+            Sighting sighting;
+            (void)repeat(deadline, [&](int64 *retry_in) {
+                const Verdict verdict =
+                    judge(read_lock(requests[head].name), requests[head], sighting);
+                *retry_in = verdict.retry_in;
+                if (!verdict.grantable && verdict.own == nullptr) return false;
+                got = try_all(requests, head, tokens, busy);
+                return got || *busy != head;
+            });
+        });
+        if (!reached) break;
     }
-    label::clear();
-    return granted;
+    return got;
+}
+
+std::optional<int64> watch_token(std::string_view name, int64 after, int64 wait) {
+    const Deadline deadline(wait);
+    const LOCKTAG turnstile = turnstile_tag(queue_of(name));
+    (void)lock_within(turnstile, AccessShareLock, 0);  // conflicts with nothing that is ever taken
+    std::optional<int64> token;
+    (void)repeat(deadline, [&](int64 *retry_in) {
+        const int64 now = standing_token(name, retry_in);
+        if (now != after) token = now;
+        return token.has_value();
+    });
+    unlock(turnstile, AccessShareLock);
+    return token;
 }
 
 }  // namespace distlock
