@@ -46,7 +46,7 @@ COMMENT ON TABLE distlock.lease IS
 'One row per slot of a lock, held or free. Written only by the functions of distlock; read it through view distlock.locks.';
 COMMENT ON COLUMN distlock.lease.token IS 'Fencing token of the last grant of this slot.';
 COMMENT ON COLUMN distlock.lease.acquired_at IS 'When the last grant was made, by the wall clock.';
-COMMENT ON COLUMN distlock.lease.renewed_at IS 'When the row was last written: grant, renewal or release.';
+COMMENT ON COLUMN distlock.lease.renewed_at IS 'When the lease was last granted or renewed; of a released row, since when it is over.';
 COMMENT ON COLUMN distlock.lease.expires_at IS 'When the lease ends; of a released row, from when on it may be taken.';
 COMMENT ON COLUMN distlock.lease.acquired_boot IS 'The same as acquired_at on CLOCK_BOOTTIME, microseconds.';
 COMMENT ON COLUMN distlock.lease.renewed_boot IS 'The same as renewed_at on CLOCK_BOOTTIME, microseconds.';
@@ -68,6 +68,71 @@ COMMENT ON COLUMN distlock.lease.request_id IS 'Identifies the acquiring request
 COMMENT ON COLUMN distlock.lease.owner IS 'A label for people; never compared.';
 COMMENT ON COLUMN distlock.lease.metadata IS 'Whatever the holder wants to tell others.';
 
+CREATE TABLE distlock.prefix_grant (
+    prefix text COLLATE pg_catalog."C" NOT NULL,
+    role   regrole NOT NULL,
+    CONSTRAINT prefix_grant_pkey PRIMARY KEY (prefix, role)
+);
+ALTER TABLE distlock.prefix_grant ALTER COLUMN prefix SET STORAGE PLAIN;
+COMMENT ON TABLE distlock.prefix_grant IS
+'Which roles the lock names with a prefix are kept to. Change it with distlock.grant_prefix and revoke_prefix.';
+COMMENT ON COLUMN distlock.prefix_grant.prefix IS 'How the names begin; empty covers all names.';
+COMMENT ON COLUMN distlock.prefix_grant.role IS 'Members of this role may use them.';
+
+CREATE TABLE distlock.job (
+    job       text COLLATE pg_catalog."C" NOT NULL,
+    last_slot timestamptz NOT NULL,
+    CONSTRAINT job_pkey PRIMARY KEY (job)
+);
+ALTER TABLE distlock.job ALTER COLUMN job SET STORAGE PLAIN;
+COMMENT ON TABLE distlock.job IS
+'The last finished slot of each job; outlives the history of runs and is dumped, so that a slot never runs again.';
+COMMENT ON COLUMN distlock.job.job IS 'The job''s name, which is also its lock''s.';
+COMMENT ON COLUMN distlock.job.last_slot IS 'The last slot that was finished; older ones are refused.';
+
+CREATE TABLE distlock.run (
+    job         text COLLATE pg_catalog."C" NOT NULL,
+    slot        timestamptz NOT NULL,
+    attempt     integer NOT NULL,
+    token       bigint NOT NULL,
+    owner       text,
+    started_at  timestamptz NOT NULL,
+    finished_at timestamptz,
+    ok          boolean,
+    result      jsonb,
+    CONSTRAINT run_pkey PRIMARY KEY (job, slot)
+);
+ALTER TABLE distlock.run ALTER COLUMN job SET STORAGE PLAIN;
+COMMENT ON TABLE distlock.run IS
+'The newest 100 runs of each job; read it through view distlock.runs.';
+COMMENT ON COLUMN distlock.run.job IS 'The job''s name.';
+COMMENT ON COLUMN distlock.run.slot IS 'The time that the run was scheduled for.';
+COMMENT ON COLUMN distlock.run.attempt IS '1 for the first run of the slot.';
+COMMENT ON COLUMN distlock.run.token IS 'Fencing token of the run.';
+COMMENT ON COLUMN distlock.run.owner IS 'The label that the caller gave itself; NULL = none.';
+COMMENT ON COLUMN distlock.run.started_at IS 'When the run began.';
+COMMENT ON COLUMN distlock.run.finished_at IS 'When end_run was called; NULL before.';
+COMMENT ON COLUMN distlock.run.ok IS 'What end_run said; NULL before.';
+COMMENT ON COLUMN distlock.run.result IS 'What end_run was given; NULL = nothing.';
+
+CREATE TABLE distlock.mark (
+    resource  text COLLATE pg_catalog."C" NOT NULL,
+    token     bigint NOT NULL,
+    raised_at timestamptz NOT NULL,
+    CONSTRAINT mark_pkey PRIMARY KEY (resource)
+) WITH (fillfactor = 70);
+ALTER TABLE distlock.mark ALTER COLUMN resource SET STORAGE PLAIN;
+COMMENT ON TABLE distlock.mark IS
+'High-water marks: the highest token of another lock service seen for a resource. Kept for ever, and dumped.';
+COMMENT ON COLUMN distlock.mark.resource IS 'What the token was presented for.';
+COMMENT ON COLUMN distlock.mark.token IS 'The highest one seen; lower ones are refused.';
+COMMENT ON COLUMN distlock.mark.raised_at IS 'When it was first seen.';
+
+SELECT pg_catalog.pg_extension_config_dump('distlock.prefix_grant', '');
+SELECT pg_catalog.pg_extension_config_dump('distlock.job', '');
+SELECT pg_catalog.pg_extension_config_dump('distlock.mark', '');
+GRANT SELECT, INSERT ON distlock.prefix_grant, distlock.job, distlock.mark TO @extowner@;
+
 CREATE SEQUENCE distlock.token_seq AS bigint MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE;
 COMMENT ON SEQUENCE distlock.token_seq IS
 'The last fencing token. Tokens are max(last + 1, microseconds since 2026-01-01), taken by the library; never call nextval or setval on it, use distlock.advance_token.';
@@ -83,6 +148,18 @@ COMMENT ON FUNCTION distlock.ignore_replicated() IS
 CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.lease
     FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
 ALTER TABLE distlock.lease ENABLE REPLICA TRIGGER ignore_replicated;
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.prefix_grant
+    FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
+ALTER TABLE distlock.prefix_grant ENABLE REPLICA TRIGGER ignore_replicated;
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.job
+    FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
+ALTER TABLE distlock.job ENABLE REPLICA TRIGGER ignore_replicated;
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.run
+    FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
+ALTER TABLE distlock.run ENABLE REPLICA TRIGGER ignore_replicated;
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON distlock.mark
+    FOR EACH ROW EXECUTE FUNCTION distlock.ignore_replicated();
+ALTER TABLE distlock.mark ENABLE REPLICA TRIGGER ignore_replicated;
 
 -- ---------------------------------------------------------------------------------------------
 -- Acquire, renew, release
@@ -110,6 +187,26 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_a
 COMMENT ON FUNCTION distlock.acquire IS
 'Like try_acquire, but waits for distlock.max_wait when wait is NULL, and raises 55P03 when the lock was not got. Waiters are served in the order of arrival. lock_timeout does not count, statement_timeout and cancellation do.';
 
+CREATE PROCEDURE distlock.acquire_long(
+    name text, ttl interval DEFAULT NULL, wait interval DEFAULT NULL,
+    owner text DEFAULT NULL, mode text DEFAULT 'exclusive', capacity integer DEFAULT 1,
+    min_hold interval DEFAULT '0', lock_delay interval DEFAULT '0', metadata jsonb DEFAULT NULL,
+    request_id uuid DEFAULT NULL, session_bound boolean DEFAULT false, durable boolean DEFAULT true,
+    INOUT token bigint DEFAULT NULL)
+LANGUAGE c AS 'MODULE_PATHNAME', 'distlock_acquire_long';
+COMMENT ON PROCEDURE distlock.acquire_long IS
+'Like acquire, for waits of minutes to days: while it waits it holds no snapshot and no transaction id, so vacuum goes on. wait NULL = for ever. token: the grant''s, committed; NULL when it was not got within wait. Commits first what the caller''s session had open, so it cannot run inside a transaction block (25001).';
+
+CREATE FUNCTION distlock.acquire_all(
+    names text[], ttl interval DEFAULT NULL, wait interval DEFAULT NULL,
+    owner text DEFAULT NULL, mode text DEFAULT 'exclusive', capacity integer DEFAULT 1,
+    min_hold interval DEFAULT '0', lock_delay interval DEFAULT '0', metadata jsonb DEFAULT NULL,
+    request_id uuid DEFAULT NULL, session_bound boolean DEFAULT false, durable boolean DEFAULT true)
+RETURNS TABLE (name text, token bigint)
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_acquire_all';
+COMMENT ON FUNCTION distlock.acquire_all IS
+'Takes all the locks or none, a token each, in an order that cannot deadlock with other calls. While it waits for one it holds none. wait NULL = distlock.max_wait; 55P03 when they were not got. The options count for each lock.';
+
 CREATE FUNCTION distlock.renew(name text, token bigint, ttl interval DEFAULT NULL)
 RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_renew';
@@ -117,11 +214,33 @@ COMMENT ON FUNCTION distlock.renew IS
 'Lets the lease run in full again from now; returns its new end, or NULL when the lease is lost (expired, taken over or released): then stop working. ttl NULL = the lease''s own length, which never shortens it; another ttl counts for this renewal only.
 Errors: 55P03 an open transaction is in the way for more than 1 s (the lease is not lost by that), 42501 acquired by another role.';
 
+CREATE FUNCTION distlock.renew_many(names text[], tokens bigint[], ttl interval DEFAULT NULL)
+RETURNS TABLE (name text, token bigint, expires_at timestamptz)
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_renew_many';
+COMMENT ON FUNCTION distlock.renew_many IS
+'Renews several leases in one call. expires_at: the new end; NULL when that lease is lost; the old end, unchanged, when somebody''s open transaction was in the way: renew that one again. One busy row never stops the others.';
+
 CREATE FUNCTION distlock.release(name text, token bigint) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_release';
 COMMENT ON FUNCTION distlock.release IS
 'Gives the lock back. Returns released; expired (the lease was over, nobody had taken the lock, it is free now); superseded (somebody else has been granted it since); or not_held. The last two change nothing. May be repeated.
 Errors: 55P03 an open transaction is in the way for more than 1 s, 42501 acquired by another role.';
+
+CREATE FUNCTION distlock.downgrade(name text, token bigint) RETURNS timestamptz
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_downgrade';
+COMMENT ON FUNCTION distlock.downgrade IS
+'Exclusive becomes shared, without a gap and under the same token; returns the end of the lease, NULL when it is lost.';
+
+CREATE FUNCTION distlock.set_capacity(name text, capacity integer) RETURNS integer
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_set_capacity';
+COMMENT ON FUNCTION distlock.set_capacity IS
+'Sets the number of permits of a semaphore, 1 to 10000; returns the previous one, NULL when the lock was not known. A lower one admits nobody until the living permits are below it; callers must name the new one.
+Errors: 55P03 held as an exclusive or shared lock, or a grant is under way for more than 1 s.';
+
+CREATE FUNCTION distlock.raise_token(name text, token bigint, to_token bigint) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_raise_token';
+COMMENT ON FUNCTION distlock.raise_token IS
+'The holder''s grant gets the token to_token, if that is higher; returns the token it has then, NULL when the lease is lost. Writes back the highest token of a majority of servers. At most a day ahead of the clock (22023).';
 
 CREATE FUNCTION distlock.force_release(name text, token bigint) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_force_release';
@@ -145,6 +264,12 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_i
 COMMENT ON FUNCTION distlock.is_current IS
 'Whether the token is the lock''s current grant, as of now; takes no locks. For services outside the database that are handed a token: they should remember the highest token seen as well.';
 
+CREATE FUNCTION distlock.high_water(resource text, token bigint) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_high_water';
+COMMENT ON FUNCTION distlock.high_water IS
+'For tokens of a lock service elsewhere (another database, etcd, ZooKeeper, Consul): remembers the highest one seen for the resource and returns it. Counts for triggers in mode high_water in this transaction.
+Errors: LK001 lower than the mark, 55P03 a writer with the old token has its transaction open for more than 1 s.';
+
 CREATE FUNCTION distlock.fence_check() RETURNS trigger
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'distlock_fence_check';
 COMMENT ON FUNCTION distlock.fence_check IS
@@ -157,7 +282,7 @@ RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_protect';
 COMMENT ON FUNCTION distlock.protect IS
 'Puts the fence on a table: every INSERT, UPDATE, DELETE and TRUNCATE then needs the current token of its lock. lock: a name, or a template such as report:{id}, where {column} is the row''s value of an integer, text or uuid column.
-mode: live (the token must be the current grant), live_strict (and not expired), row (the row itself remembers its last token). token_column: a nullable bigint column without default that carries the token into the write; NULL = callers use distlock.fence. always: fires under session_replication_role = replica too.
+mode: live (the token must be the current grant), live_strict (and not expired), high_water (the token, from another lock service, must not be lower than the highest one seen), row (the row itself remembers its last token). token_column: a nullable bigint column without default that carries the token into the write; NULL = callers use distlock.fence. always: fires under session_replication_role = replica too.
 Returns created, unchanged or replaced. Errors: 22023 what cannot be protected that way, 42501 not the table''s owner.';
 
 CREATE FUNCTION distlock.unprotect(rel regclass) RETURNS boolean
@@ -199,6 +324,55 @@ CREATE FUNCTION distlock.holder(name text) RETURNS SETOF distlock.locks
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_holder';
 COMMENT ON FUNCTION distlock.holder IS
 'The rows of view distlock.locks for one lock; none when it is free.';
+
+CREATE FUNCTION distlock.leader(name text)
+RETURNS TABLE (term bigint, owner text, metadata jsonb, since timestamptz, expires_at timestamptz)
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_leader';
+COMMENT ON FUNCTION distlock.leader IS
+'Who holds the lock as a leader: one row, or none. term is the fencing token; metadata what the holder gave, for example its address.';
+
+CREATE PROCEDURE distlock.watch(
+    name text, after_token bigint DEFAULT 0, wait interval DEFAULT NULL,
+    INOUT token bigint DEFAULT NULL)
+LANGUAGE c AS 'MODULE_PATHNAME', 'distlock_watch';
+COMMENT ON PROCEDURE distlock.watch IS
+'Waits until the lock''s token is another than after_token, holding no snapshot; 0 = nobody holds it. token: the new one; NULL when nothing changed within wait (NULL = for ever). 25001 inside a transaction block.';
+
+-- ---------------------------------------------------------------------------------------------
+-- Run once
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION distlock.begin_run(
+    job text, slot timestamptz, ttl interval DEFAULT NULL, owner text DEFAULT NULL,
+    request_id uuid DEFAULT NULL)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_begin_run';
+COMMENT ON FUNCTION distlock.begin_run IS
+'The fencing token when this caller is to run that slot of the job; NULL when somebody else runs the job or the slot is finished. The run holds the lock named like its job: renew(job, token) and fence(job, token) work. A crashed run can be begun again once its lease is over (attempt + 1).
+Errors: 22023 the slot is older than the last finished one, or more than a day ahead.';
+
+CREATE FUNCTION distlock.end_run(
+    job text, slot timestamptz, token bigint, ok boolean DEFAULT true, result jsonb DEFAULT NULL)
+RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_end_run';
+COMMENT ON FUNCTION distlock.end_run IS
+'Ends a run and releases its lock; false when the run is no longer this caller''s. ok => false leaves the slot to be begun again.';
+
+CREATE VIEW distlock.runs AS
+SELECT r.job, r.slot,
+       CASE WHEN r.ok THEN 'finished' WHEN r.finished_at IS NOT NULL THEN 'failed'
+            WHEN l.token IS NOT NULL THEN 'running' ELSE 'lost' END AS state,
+       r.attempt, r.token, r.owner, r.started_at, r.finished_at, r.result
+FROM distlock.run AS r
+LEFT JOIN distlock.lock_rows() AS l
+    ON l.name = r.job AND l.token = r.token AND l.state = 'held' AND r.finished_at IS NULL;
+COMMENT ON VIEW distlock.runs IS 'The newest runs of each job.';
+COMMENT ON COLUMN distlock.runs.slot IS 'The time that the run was scheduled for.';
+COMMENT ON COLUMN distlock.runs.state IS
+'running; finished; failed (ended with ok => false; the slot can be begun again); lost (its lease ran out; the slot can be begun again).';
+COMMENT ON COLUMN distlock.runs.attempt IS '1 for the first run of the slot.';
+COMMENT ON COLUMN distlock.runs.token IS 'Fencing token of the last attempt.';
+COMMENT ON COLUMN distlock.runs.result IS 'What end_run was given; NULL = nothing.';
 
 CREATE FUNCTION distlock.queue_rows()
 RETURNS TABLE (name text, classid oid, objid oid, pinned_by integer[])
@@ -302,7 +476,7 @@ COMMENT ON COLUMN distlock.protected_tables.firing IS
 'origin (not under session_replication_role = replica), always, replica, or disabled.';
 COMMENT ON COLUMN distlock.protected_tables.problems IS 'In words; empty = none found.';
 
-GRANT SELECT ON distlock.locks, distlock.waiters, distlock.protected_tables TO PUBLIC;
+GRANT SELECT ON distlock.locks, distlock.waiters, distlock.runs, distlock.protected_tables TO PUBLIC;
 
 -- ---------------------------------------------------------------------------------------------
 -- Administration
@@ -321,3 +495,17 @@ COMMENT ON FUNCTION distlock.advance_token IS
 'For administrators: makes every later token larger than this one; forward only. Returns the last token that counts as handed out.';
 REVOKE ALL ON FUNCTION distlock.advance_token FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION distlock.advance_token TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION distlock.grant_prefix(prefix text, role regrole) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_grant_prefix';
+COMMENT ON FUNCTION distlock.grant_prefix IS
+'For administrators: keeps lock names that begin with the prefix to members of the role; several roles may share a prefix, and the empty prefix covers all names. False when it was so already.';
+REVOKE ALL ON FUNCTION distlock.grant_prefix FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION distlock.grant_prefix TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION distlock.revoke_prefix(prefix text, role regrole) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_revoke_prefix';
+COMMENT ON FUNCTION distlock.revoke_prefix IS
+'For administrators: takes back what grant_prefix gave; false when there was nothing.';
+REVOKE ALL ON FUNCTION distlock.revoke_prefix FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION distlock.revoke_prefix TO @extowner@ WITH GRANT OPTION;

@@ -5,11 +5,11 @@
 
 #include "report.hpp"
 #include "settings.hpp"
-#include "template.hpp"
 
 extern "C" {
 #include "common/int.h"
 #include "datatype/timestamp.h"
+#include "replication/syncrep.h"
 }
 
 namespace distlock {
@@ -17,12 +17,10 @@ namespace {
 
 constexpr int64 kMinTtl = 10000;  // microseconds
 
-[[noreturn]] void report_null(const char *what) {
-    ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what),
-            errdetail("A null here is a caller's mistake, so it is no answer like \"not got\"."),
-            errhint("Check the variable that the caller passes."));
-    pg_unreachable();
-}
+// Positions of the acquire functions' arguments, the name(s) first.
+constexpr int kTtl = 1;
+constexpr int kWait = 2;
+constexpr int kOptions = 3;
 
 [[noreturn]] void report_span(const char *what, const Interval *span, const char *rule,
                               const char *hint) {
@@ -57,18 +55,39 @@ Mode mode_argument(FunctionCallInfo fcinfo, int i) {
     pg_unreachable();
 }
 
-void check_supported(const Request &request) {
-    const char *what = request.mode == Mode::kShared ? "mode \"shared\""
-                       : request.capacity != 1       ? "capacity other than 1"
-                       : request.session_bound       ? "session_bound"
-                                                     : nullptr;
+void check_options(const Request &request) {
+    const char *what = nullptr;
+    const int64 longest = int64{settings::max_ttl()} * 1000;
+    if (request.mode == Mode::kShared && request.capacity != 1)
+        what = "A shared lock has no capacity: any number of holders share it.";
+    else if (request.min_hold > request.ttl)
+        what = "min_hold is longer than the lease, which ends it.";
+    else if (request.lock_delay > longest)
+        what = "lock_delay is longer than distlock.max_ttl.";
+    else if (request.session_bound && request.request_id != nullptr)
+        what = "A session-bound grant cannot be asked for again: it ends with its session.";
     if (what == nullptr) return;
-    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s is not supported yet", what),
-            errdetail("This version of distlock has exclusive locks only."),
-            errhint("Leave the argument out."));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("options do not fit together"),
+            errdetail("%s", what), errhint("Leave one of them out, or lower it."));
+}
+
+void check_standby_rule() {
+    if (!settings::require_sync_standby() || SyncRepStandbyNames[0] != '\0') return;
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("refusing to grant without a synchronous standby"),
+            errdetail("distlock.require_sync_standby is on and synchronous_standby_names is empty, "
+                      "so this may be an old primary that was cut off."),
+            errhint("Configure synchronous_standby_names, or turn the setting off."));
 }
 
 }  // namespace
+
+void report_null(const char *what) {
+    ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what),
+            errdetail("A null here is a caller's mistake, so it is no answer like \"not got\"."),
+            errhint("Check the variable that the caller passes."));
+    pg_unreachable();
+}
 
 std::string_view name_argument(FunctionCallInfo fcinfo, int i) {
     const auto name = pg::arg<std::string_view>(fcinfo, i);
@@ -100,25 +119,92 @@ std::optional<int64> ttl_argument(FunctionCallInfo fcinfo, int i) {
     return ttl;
 }
 
-Request request_arguments(FunctionCallInfo fcinfo, int options) {
+int32 capacity_argument(FunctionCallInfo fcinfo, int i) {
+    constexpr int32 kMost = 10000;
+    const int32 capacity = pg::arg<int32>(fcinfo, i).value_or(1);
+    if (capacity >= 1 && capacity <= kMost) return capacity;
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("capacity must be 1 to %d", kMost), errdetail("The value is %d.", capacity),
+            errhint("A capacity above 1 makes the lock a counting semaphore."));
+    pg_unreachable();
+}
+
+namespace {
+
+// What every request has: the name, the length of the lease, who asks.
+Request bare_request(FunctionCallInfo fcinfo, std::string_view name, int ttl) {
     Request request{};
-    request.name = name_argument(fcinfo, 0);
+    request.name = name;
     const int64 default_ttl = int64{settings::default_ttl()} * 1000;
-    request.ttl =
-        ttl_argument(fcinfo, 1).value_or(std::min(default_ttl, int64{settings::max_ttl()} * 1000));
-    const auto argument = [&](int i) { return fcinfo->args[options + i]; };
-    if (!argument(0).isnull) request.owner = DatumGetTextPP(argument(0).value);
-    request.mode = mode_argument(fcinfo, options + 1);
-    request.capacity = pg::arg<int32>(fcinfo, options + 2).value_or(1);
-    request.min_hold = span_argument(fcinfo, options + 3, "min_hold").value_or(0);
-    request.lock_delay = span_argument(fcinfo, options + 4, "lock_delay").value_or(0);
-    if (!argument(5).isnull) request.metadata = PG_DETOAST_DATUM(argument(5).value);
-    request.request_id = pg::arg<const pg_uuid_t *>(fcinfo, options + 6).value_or(nullptr);
-    request.session_bound = pg::arg<bool>(fcinfo, options + 7).value_or(false);
-    request.durable = pg::arg<bool>(fcinfo, options + 8).value_or(true);
+    request.ttl = ttl_argument(fcinfo, ttl)
+                      .value_or(std::min(default_ttl, int64{settings::max_ttl()} * 1000));
+    request.mode = Mode::kExclusive;
+    request.capacity = 1;
+    request.durable = true;
     request.role = GetOuterUserId();
-    check_supported(request);
     return request;
+}
+
+void check_grantable(const char *function) {
+    check_writable(function);
+    PreventCommandIfParallelMode(function);
+    check_standby_rule();
+}
+
+}  // namespace
+
+Request request_arguments(FunctionCallInfo fcinfo, const char *function, std::string_view name) {
+    Request request = bare_request(fcinfo, name, kTtl);
+    const auto argument = [&](int i) { return fcinfo->args[kOptions + i]; };
+    if (!argument(0).isnull) request.owner = DatumGetTextPP(argument(0).value);
+    request.mode = mode_argument(fcinfo, kOptions + 1);
+    request.capacity = capacity_argument(fcinfo, kOptions + 2);
+    request.min_hold = span_argument(fcinfo, kOptions + 3, "min_hold").value_or(0);
+    request.lock_delay = span_argument(fcinfo, kOptions + 4, "lock_delay").value_or(0);
+    if (!argument(5).isnull) request.metadata = PG_DETOAST_DATUM(argument(5).value);
+    request.request_id = pg::arg<const pg_uuid_t *>(fcinfo, kOptions + 6).value_or(nullptr);
+    request.session_bound = pg::arg<bool>(fcinfo, kOptions + 7).value_or(false);
+    request.durable = pg::arg<bool>(fcinfo, kOptions + 8).value_or(true);
+    check_options(request);
+    check_grantable(function);
+    return request;
+}
+
+Request run_arguments(FunctionCallInfo fcinfo) {
+    Request request = bare_request(fcinfo, name_argument(fcinfo, 0), 2);
+    if (!fcinfo->args[3].isnull) request.owner = DatumGetTextPP(fcinfo->args[3].value);
+    request.request_id = pg::arg<const pg_uuid_t *>(fcinfo, 4).value_or(nullptr);
+    check_grantable("begin_run");
+    return request;
+}
+
+int64 max_wait_us() { return int64{settings::max_wait()} * 1000; }
+
+Request options_of(FunctionCallInfo fcinfo, const char *function, std::string_view name,
+                   int64 wait_when_null) {
+    const int64 wait = span_argument(fcinfo, kWait, "wait").value_or(wait_when_null);
+    if (wait > max_wait_us())
+        ereport(
+            ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("wait is longer than distlock.max_wait"),
+            errdetail("A wait of %s was asked for, the limit is %s: a waiting SELECT holds back "
+                      "vacuum in the whole database.",
+                      seconds(wait), seconds(max_wait_us())),
+            errhint("Use CALL distlock.acquire_long for long waits."));
+    Request request = request_arguments(fcinfo, function, name);
+    request.wait = wait;
+    return request;
+}
+
+void report_not_got(const Request &request) {
+    ereport(
+        ERROR, errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+        errmsg("could not acquire lock \"%.*s\" within %s", static_cast<int>(request.name.size()),
+               request.name.data(), seconds(request.wait)),
+        errdetail("%s", lock_facts(request.name, read_lock(request.name))),
+        errhint("Try again later; views distlock.locks and distlock.waiters show who is in "
+                "the way."));
+    pg_unreachable();
 }
 
 void check_writable(const char *function) {

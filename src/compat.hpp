@@ -5,6 +5,7 @@ extern "C" {
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/latch.h"
+#include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #if PG_VERSION_NUM < 170000
@@ -74,6 +75,15 @@ inline LocalPgBackendStatus *local_status(int i) {
     return pgstat_get_local_beentry_by_index(i);
 #else
     return pgstat_fetch_stat_local_beentry(i);
+#endif
+}
+
+// Whether this backend holds the lock in just that mode; a parameter more since 17 (8f052299fdd).
+inline bool lock_held_by_me(const LOCKTAG &tag, LOCKMODE mode) {
+#if PG_VERSION_NUM >= 170000
+    return LockHeldByMe(&tag, mode, false);
+#else
+    return LockHeldByMe(&tag, mode);
 #endif
 }
 

@@ -2,6 +2,7 @@
 #include "catalog.hpp"
 #include "guard.hpp"
 #include "pg.hpp"
+#include "prefix.hpp"
 #include "settings.hpp"
 #include "txn.hpp"
 
@@ -18,6 +19,7 @@ void _PG_init(void) {
     distlock::settings::define();
     distlock::catalog::watch_changes();
     distlock::watch_tables();
+    distlock::watch_prefixes();
     distlock::txn::register_callbacks();
 }
 }

@@ -122,21 +122,24 @@ void finally(Body body, Cleanup cleanup) {
     PG_END_TRY();
 }
 
-// Runs `body` in a subtransaction of its own.  True: it ended well, and the heavyweight locks it
-// took belong to CurTransactionResourceOwner.  False: it failed with `sqlstate` and is undone.
-// Any other error goes on its way.
+// Runs `body` in a subtransaction of its own, which stays when body() returns true: the heavyweight
+// locks it took then belong to CurTransactionResourceOwner.  On false it is undone.  An error with
+// SQLSTATE `swallowed` counts as false; any other goes on its way once the subtransaction is
+// undone.
 template <Plain Body>
-bool unless_error(int sqlstate, Body body) {
+bool in_subtransaction(Body body, int swallowed = 0) {
     const MemoryContext context = CurrentMemoryContext;
     const ResourceOwner owner = CurrentResourceOwner;
-    volatile bool done = false;
+    volatile bool keep = false;
     BeginInternalSubTransaction(nullptr);
     MemoryContextSwitchTo(context);
     PG_TRY();
     {
-        body();
-        ReleaseCurrentSubTransaction();
-        done = true;
+        keep = body();
+        if (keep)
+            ReleaseCurrentSubTransaction();
+        else
+            RollbackAndReleaseCurrentSubTransaction();
     }
     PG_CATCH();
     {
@@ -146,13 +149,14 @@ bool unless_error(int sqlstate, Body body) {
         RollbackAndReleaseCurrentSubTransaction();
         MemoryContextSwitchTo(context);
         CurrentResourceOwner = owner;
-        if (error->sqlerrcode != sqlstate) ReThrowError(error);
+        if (error->sqlerrcode != swallowed) ReThrowError(error);
+        keep = false;
         FreeErrorData(error);
     }
     PG_END_TRY();
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = owner;
-    return done;
+    return keep;
 }
 
 }  // namespace distlock::pg

@@ -113,9 +113,7 @@ int64 next_token() {
     return step([](int64 last, int64 now) { return std::max(last + 1, now); });
 }
 
-int64 token_at_least(int64 floor) {
-    return step([=](int64 last, int64 now) { return std::max({last + 1, now, floor}); });
-}
+int64 clock_token() { return clock_floor(); }
 
 int64 advance_token(int64 floor) {
     return step([=](int64 last, int64) { return std::max(last, floor); });

@@ -18,7 +18,7 @@ int64 next_token();
 // Makes every later token larger than `floor`; returns the sequence's last value afterwards.
 int64 advance_token(int64 floor);
 
-// Takes a token that is at least `floor`.
-int64 token_at_least(int64 floor);
+// What a token taken now would be by the clock alone.
+int64 clock_token();
 
 }  // namespace distlock
