@@ -38,7 +38,17 @@ struct SequencePage {
     Buffer buffer;
     HeapTupleData tuple;
     Form_pg_sequence_data data;
+    uint32 *mark;  // in the page's special space, behind the server's magic number: unused padding
 };
+
+// Tells a page that this server wrote itself since it started, in this database, from one that came
+// by replay, by a restore, by setval or as a copy of a template.  Replay leaves the mark zero.
+uint32 own_mark(const SequencePage &page) {
+    const uint64 written = PageGetLSN(BufferGetPage(page.buffer));
+    const uint64 started = static_cast<uint64>(PgStartTime);
+    return static_cast<uint32>(written ^ (written >> 32) ^ started ^ (started >> 32)) ^
+           static_cast<uint32>(MyDatabaseId) ^ 0xD157;
+}
 
 SequencePage lock_page(Relation sequence) {
     SequencePage page{};
@@ -49,6 +59,8 @@ SequencePage lock_page(Relation sequence) {
         reinterpret_cast<HeapTupleHeader>(PageGetItem(BufferGetPage(page.buffer), item));
     page.tuple.t_len = ItemIdGetLength(item);
     page.data = reinterpret_cast<Form_pg_sequence_data>(GETSTRUCT(&page.tuple));
+    const auto special = PageGetSpecialPointer(BufferGetPage(page.buffer));
+    page.mark = reinterpret_cast<uint32 *>(special) + 1;
     return page;
 }
 
@@ -66,6 +78,7 @@ void log_reservation(Relation sequence, SequencePage &page, int64 reserved) {
                      static_cast<uint32>(page.tuple.t_len));
     const XLogRecPtr end = XLogInsert(RM_SEQ_ID, XLOG_SEQ_LOG);  // PageSetLSN evaluates twice
     PageSetLSN(BufferGetPage(page.buffer), end);
+    *page.mark = own_mark(page);
 }
 
 // The atomic step: sets the sequence to value(last), logs if needed, flushes what covers it.
@@ -77,8 +90,13 @@ int64 step(Value value) {
     (void)GetTopTransactionId();  // before the critical section: the record carries it
     const int64 now = clock_floor();
     SequencePage page = lock_page(sequence);
+    const bool own = *page.mark == own_mark(page);
     const int64 last = page.data->last_value;
-    const int64 next = value(last, now);
+    // A state from elsewhere may have been used before, by a server that is gone: another standby
+    // promoted from it, an earlier restore.  That one began as far ahead of the clock as we do, but
+    // earlier; so begin behind what it can have reached.
+    const bool foreign = !own && page.data->is_called && now != 0;
+    const int64 next = std::max(value(last, now), foreign ? now + kReserveTime : 0);
     if (next >= kTokenLimit) {
         UnlockReleaseBuffer(page.buffer);
         report_exhausted(last);
@@ -86,7 +104,7 @@ int64 step(Value value) {
     // A checkpoint that passed may replay from here: the page must be in the WAL after it.
     int64 reserved = last + page.data->log_cnt;
     const XLogRecPtr before = PageGetLSN(BufferGetPage(page.buffer));
-    const bool log = next > reserved || before <= GetRedoRecPtr();
+    const bool log = !own || next > reserved || before <= GetRedoRecPtr();
 
     START_CRIT_SECTION();
     MarkBufferDirty(page.buffer);
