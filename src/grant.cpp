@@ -59,7 +59,10 @@ int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mod
     txn::touch(request.name);
     txn::drop_check(request.name);
     txn::clean_at_commit();
-    if (request.session_bound) bind_to_session(request.name, token);
+    if (request.session_bound) {
+        bind_to_session(request.name, token);
+        unbind_lost(request.name);
+    }
     if (old != nullptr && !old->released) announce(Event::kExpired, request.name, *old);
     announce(Event::kGranted, request.name, lease);
     return token;
@@ -164,16 +167,29 @@ Attempt take_exclusive(const Request &request, Sighting &sighting) {
     return {write_grant(request, row_of_slot(rows, 0), 0, Mode::kExclusive), 0};
 }
 
-// The name's own lock for a shared grant or a permit: the mode taken, or NoLock.  Permits while
-// some holder sits above the capacity (it was lowered) are counted one by one.
+// Permits above the capacity (it was lowered) count too: then one permit is granted at a time, and
+// those slots are kept from being renewed meanwhile.  False when one cannot be kept.
+bool take_slots_above(Locks &locks, const Request &request, std::span<Lease> rows) {
+    for (const Lease &row : rows)
+        if (row.slot > request.capacity && !row.released && !locks.take(row.slot, ExclusiveLock))
+            return false;
+    return true;
+}
+
+bool has_slots_above(const Request &request, std::span<Lease> rows) {
+    for (const Lease &row : rows)
+        if (row.slot > request.capacity && !row.released) return true;
+    return false;
+}
+
+// The name's own lock for a shared grant or a permit: the mode taken, or NoLock.
 LOCKMODE take_name(Locks &locks, const Request &request, std::span<Lease> rows) {
-    LOCKMODE mode = ShareLock;
-    if (request.mode != Mode::kShared) {
-        if (row_of_slot(rows, 0) == nullptr) mode = ExclusiveLock;
-        for (const Lease &row : rows)
-            if (row.slot > request.capacity && is_busy(row)) mode = ExclusiveLock;
-    }
-    if (locks.take(0, mode)) return mode;
+    const bool permit = request.mode != Mode::kShared;
+    const bool alone =
+        permit && (row_of_slot(rows, 0) == nullptr || has_slots_above(request, rows));
+    const LOCKMODE mode = alone ? ExclusiveLock : ShareLock;
+    if (locks.take(0, mode))
+        return permit && !take_slots_above(locks, request, rows) ? NoLock : mode;
     if (mode == ShareLock || !rows.empty()) return NoLock;
     // Another first permit fixes the capacity right now: its transaction is worth a moment.
     const LOCKTAG tag = slot_tag(request.name, 0);
@@ -222,6 +238,7 @@ Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sight
     Locks locks(request.name);
     const LOCKMODE mode = take_name(locks, request, seen);
     if (mode == NoLock) {
+        locks.give_back();
         evict_if_due(request.name, 0);
         return {0, 0};
     }

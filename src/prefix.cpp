@@ -23,6 +23,7 @@ struct Grant {
 
 constinit Grant *grants = nullptr;
 constinit bool loaded = false;
+constinit uint64 changes = 0;
 constinit MemoryContext cache = nullptr;
 
 Table prefix_table() {
@@ -31,7 +32,9 @@ Table prefix_table() {
 }
 
 void changed(Datum, Oid relation) {
-    if (relation == InvalidOid || relation == catalog::known_prefix_grant()) loaded = false;
+    if (relation != InvalidOid && relation != catalog::known_prefix_grant()) return;
+    loaded = false;
+    changes++;
 }
 
 void keep(TupleTableSlot *slot) {
@@ -53,7 +56,7 @@ void load() {
     MemoryContextReset(cache);
     grants = nullptr;
     const Table table = prefix_table();
-    loaded = true;  // before the scan: a change that comes in meanwhile must be seen
+    const uint64 before = changes;
     pg::with_fresh_snapshot([&](Snapshot fresh) {
         scan_versions(table, {}, fresh, [](TupleTableSlot *slot) {
             keep(slot);
@@ -61,6 +64,8 @@ void load() {
         });
         return true;
     });
+    // Not before: an error in the scan must leave nothing that counts as the whole list.
+    loaded = before == changes;
 }
 
 bool find_grant(std::string_view prefix, Oid role, ItemPointerData *tid) {

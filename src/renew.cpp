@@ -132,7 +132,10 @@ std::optional<TimestampTz> renew_lease(std::string_view name, int64 token, int64
 
 const char *release_lease(std::string_view name, int64 token, bool forced) {
     Lease *lease = lock_grant(name, token, {"release", Want::kCurrent, forced});
-    if (lease == nullptr) return lost_because(read_lock(name), token);
+    if (lease == nullptr) {
+        unbind_from_session(name, token);  // whoever has it now, this session's binding is over
+        return lost_because(read_lock(name), token);
+    }
     const bool alive = state_of(*lease, clock_now()) == State::kHeld;
     if (forced) log_force(name, *lease);
     write_release(name, *lease);
@@ -180,6 +183,12 @@ std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
 std::optional<int64> raise_lease(std::string_view name, int64 token, int64 floor) {
     Lease *lease = lock_grant(name, token, {"raise the token of", Want::kLiving, false});
     if (lease == nullptr) return std::nullopt;
+    if (lease->mode != Mode::kExclusive)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("cannot raise the token of a shared grant or a permit"),
+                errdetail("Lock \"%.*s\" may have another holder with that token.",
+                          static_cast<int>(name.size()), name.data()),
+                errhint("Use exclusive locks over several servers."));
     if (floor <= token) return token;
     (void)advance_token(
         floor);  // no later grant gets it; an earlier one of another lock may have it

@@ -14,6 +14,7 @@ namespace {
 struct Bound {
     uint64 queue;
     uint64 key;
+    int64 token;
     Bound *next;
 };
 constinit Bound *bound = nullptr;
@@ -22,6 +23,7 @@ constinit Bound *bound = nullptr;
 struct Change {
     uint64 queue;
     uint64 key;
+    int64 token;
     bool bind;
     bool locked;  // the session lock has been taken (pre-commit)
     SubTransactionId owner;
@@ -38,14 +40,19 @@ void wake_on_exit(int, Datum) {
 
 void push(std::string_view name, int64 token, bool bind) {
     auto *change = static_cast<Change *>(MemoryContextAlloc(TopTransactionContext, sizeof(Change)));
-    *change = {queue_of(name), lock_hash(name, token),       bind,
-               false,          GetCurrentSubTransactionId(), changes};
+    *change = {.queue = queue_of(name),
+               .key = lock_hash(name, token),
+               .token = token,
+               .bind = bind,
+               .locked = false,
+               .owner = GetCurrentSubTransactionId(),
+               .below = changes};
     changes = change;
 }
 
 void remember(const Change &change) {
     auto *entry = static_cast<Bound *>(MemoryContextAlloc(TopMemoryContext, sizeof(Bound)));
-    *entry = {change.queue, change.key, bound};
+    *entry = {change.queue, change.key, change.token, bound};
     bound = entry;
 }
 
@@ -88,7 +95,20 @@ void bind_to_session(std::string_view name, int64 token) {
     push(name, token, true);
 }
 
-void unbind_from_session(std::string_view name, int64 token) { push(name, token, false); }
+void unbind_from_session(std::string_view name, int64 token) {
+    if (bound != nullptr || changes != nullptr) push(name, token, false);
+}
+
+void unbind_lost(std::string_view name) {
+    const uint64 queue = queue_of(name);
+    bool any = false;
+    for (const Bound *b = bound; b != nullptr; b = b->next) any |= b->queue == queue;
+    if (!any) return;
+    const std::span<Lease> rows = read_lock(name);
+    for (const Bound *b = bound; b != nullptr; b = b->next)
+        if (b->queue == queue && current_grant(rows, b->token) == nullptr)
+            push(name, b->token, false);
+}
 
 void take_session_locks() {
     for (Change *c = changes; c != nullptr; c = c->below) {

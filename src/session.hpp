@@ -18,6 +18,8 @@ bool session_is_gone(const Lease &lease);
 // This transaction grants, or releases, a session-bound lease; undone with its savepoint.
 void bind_to_session(std::string_view name, int64 token);
 void unbind_from_session(std::string_view name, int64 token);
+// Unbinds what this session holds of the lock that is no grant of it any more.
+void unbind_lost(std::string_view name);
 
 // Parts of the transaction's end, called by txn.cpp.
 void take_session_locks();                 // at pre-commit

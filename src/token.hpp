@@ -4,9 +4,9 @@
 // distlock.token_seq under its exclusive content lock, by this file and nothing else.  The WAL
 // logs a reservation ahead of the token and is flushed before the token leaves, so a crash or a
 // failover that lost up to a minute of WAL needs no clock; a state that went back further (restore,
-// older dump, resumed image) is covered by the clock.  A server that finds a state it has not written
-// itself since it started begins a minute ahead of the clock, behind whatever another server that
-// started from the same state can have handed out.
+// older dump, resumed image) is covered by the clock.  A server that finds a state it has not
+// written itself since it started begins a minute ahead of the clock, behind whatever another
+// server that started from the same state can have handed out.
 #pragma once
 #include "pg.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "label.hpp"
 #include "report.hpp"
+#include "session.hpp"
 #include "settings.hpp"
 #include "txn.hpp"
 #include "wake.hpp"
@@ -137,11 +138,12 @@ int64 standing_token(std::string_view name, int64 *retry_in) {
     const Instant now = clock_now();
     const std::span<Lease> rows = read_lock(name);
     const Lease *lease = standing_grant(rows);
-    if (lease == nullptr || state_of(*lease, now) != State::kHeld) {
+    if (lease == nullptr || state_of(*lease, now) != State::kHeld || !is_busy(*lease)) {
         *retry_in = kLongestSleep;
         return 0;
     }
-    *retry_in = busy_for(*lease, now);
+    *retry_in = -over_for(*lease, now);
+    if (lease->session_pid != 0) *retry_in = std::min(*retry_in, kSessionRecheck);
     return lease->token;
 }
 
