@@ -305,13 +305,19 @@ COMMENT ON FUNCTION distlock.lock_rows IS 'Underlies view distlock.locks.';
 CREATE VIEW distlock.locks AS SELECT * FROM distlock.lock_rows();
 COMMENT ON VIEW distlock.locks IS
 'Every lock that is not free, as of now (not of the transaction''s snapshot). Works on a standby.';
+COMMENT ON COLUMN distlock.locks.name IS 'The lock''s name.';
 COMMENT ON COLUMN distlock.locks.slot IS '0 for an exclusive lock; 1 and up for shared holders and semaphore permits.';
 COMMENT ON COLUMN distlock.locks.token IS 'Fencing token of the grant.';
 COMMENT ON COLUMN distlock.locks.state IS
 'held; expired (over, not released, anybody may take it); min_hold (released, but kept for its minimum time); lock_delay (expired, and not yet to be taken).';
+COMMENT ON COLUMN distlock.locks.mode IS 'exclusive or shared; permits of a semaphore are exclusive.';
+COMMENT ON COLUMN distlock.locks.capacity IS 'How many exclusive holders there may be; above 1 a semaphore.';
 COMMENT ON COLUMN distlock.locks.owner IS 'The label that the holder gave itself; NULL = none.';
 COMMENT ON COLUMN distlock.locks.role IS 'The role that acquired; NULL when it has been dropped.';
+COMMENT ON COLUMN distlock.locks.metadata IS 'What the holder wants to tell others; NULL = nothing.';
 COMMENT ON COLUMN distlock.locks.since IS 'When the grant was made.';
+COMMENT ON COLUMN distlock.locks.renewed_at IS 'When the lease was last granted or renewed; in state min_hold, since when it is released.';
+COMMENT ON COLUMN distlock.locks.expires_at IS 'When the lease ends; in state min_hold, when the lock may be taken.';
 COMMENT ON COLUMN distlock.locks.remaining_ms IS
 'Milliseconds until the lease ends, or until the lock may be taken in states min_hold and lock_delay; 0 when expired.';
 COMMENT ON COLUMN distlock.locks.grants IS 'Grants of this slot since its row was made.';
@@ -358,20 +364,24 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_e
 COMMENT ON FUNCTION distlock.end_run IS
 'Ends a run and releases its lock; false when the run is no longer this caller''s. ok => false leaves the slot to be begun again.';
 
+CREATE FUNCTION distlock.run_rows()
+RETURNS TABLE (job text, slot timestamptz, state text, attempt integer, token bigint, owner text,
+    started_at timestamptz, finished_at timestamptz, result jsonb)
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_run_rows';
+COMMENT ON FUNCTION distlock.run_rows IS 'Underlies view distlock.runs.';
+
 CREATE VIEW distlock.runs AS
-SELECT r.job, r.slot,
-       CASE WHEN r.ok THEN 'finished' WHEN r.finished_at IS NOT NULL THEN 'failed'
-            WHEN l.token IS NOT NULL THEN 'running' ELSE 'lost' END AS state,
-       r.attempt, r.token, r.owner, r.started_at, r.finished_at, r.result
-FROM distlock.run AS r
-LEFT JOIN distlock.lock_rows() AS l
-    ON l.name = r.job AND l.token = r.token AND l.state = 'held' AND r.finished_at IS NULL;
+SELECT * FROM distlock.run_rows();
 COMMENT ON VIEW distlock.runs IS 'The newest runs of each job.';
+COMMENT ON COLUMN distlock.runs.job IS 'The job''s name, which is also its lock''s.';
 COMMENT ON COLUMN distlock.runs.slot IS 'The time that the run was scheduled for.';
 COMMENT ON COLUMN distlock.runs.state IS
 'running; finished; failed (ended with ok => false; the slot can be begun again); lost (its lease ran out; the slot can be begun again).';
 COMMENT ON COLUMN distlock.runs.attempt IS '1 for the first run of the slot.';
 COMMENT ON COLUMN distlock.runs.token IS 'Fencing token of the last attempt.';
+COMMENT ON COLUMN distlock.runs.owner IS 'The label that the caller gave itself; NULL = none.';
+COMMENT ON COLUMN distlock.runs.started_at IS 'When the last attempt began.';
+COMMENT ON COLUMN distlock.runs.finished_at IS 'When end_run was called; NULL before.';
 COMMENT ON COLUMN distlock.runs.result IS 'What end_run was given; NULL = nothing.';
 
 CREATE FUNCTION distlock.queue_rows()
@@ -402,10 +412,12 @@ FROM (SELECT l.classid, l.objid, l.pid, l.waitstart,
       WINDOW queue AS (PARTITION BY l.classid, l.objid
                        ORDER BY l.granted DESC, l.waitstart, l.pid)) AS l
 JOIN (SELECT DISTINCT ON (q.name) q.name, q.classid, q.objid, q.pinned_by
-      FROM distlock.queue_rows() AS q) AS q ON q.classid = l.classid AND q.objid = l.objid
+      FROM distlock.queue_rows() AS q
+      ORDER BY q.name, q.pinned_by IS NULL) AS q ON q.classid = l.classid AND q.objid = l.objid
 LEFT JOIN distlock.waiter_rows() AS w ON w.pid = l.pid;
 COMMENT ON VIEW distlock.waiters IS
 'Sessions waiting for a lock, in the order in which they will be served, as of now.';
+COMMENT ON COLUMN distlock.waiters.name IS 'The lock''s name.';
 COMMENT ON COLUMN distlock.waiters.pid IS 'The waiting session''s process.';
 COMMENT ON COLUMN distlock.waiters.owner IS 'The label that the waiter gave itself (its first 128 bytes); NULL = none, or track_activities is off.';
 COMMENT ON COLUMN distlock.waiters.mode IS 'What it asks for; NULL when track_activities is off.';
@@ -423,7 +435,8 @@ CREATE VIEW distlock.protected_tables AS
 WITH fence AS (
     SELECT t.oid, t.tgrelid, t.tgname, t.tgenabled, t.tgtype,
            distlock.trigger_arguments(t.tgargs) AS args,
-           t.tgtype::integer & 32 <> 0 AS on_truncate
+           t.tgtype::integer & 32 <> 0 AS on_truncate,
+           t.tgqual IS NOT NULL OR t.tgattr::text <> '' AS conditional
     FROM pg_catalog.pg_trigger AS t
     JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
     JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
@@ -436,7 +449,11 @@ SELECT n.nspname::text AS schema_name, c.relname::text AS table_name,
        array_remove(ARRAY[
            CASE WHEN f.tgenabled = 'D' THEN 'the trigger is disabled: no write is checked'
                 WHEN f.tgenabled = 'R' THEN 'the trigger fires under session_replication_role = replica only' END,
-           CASE WHEN f.tgtype::integer & 28 <> 28
+           CASE WHEN f.on_truncate
+                THEN 'only TRUNCATE is checked: no row trigger (dropped, or a detached partition)' END,
+           CASE WHEN f.conditional
+                THEN 'the trigger does not fire on every write: it has a WHEN or UPDATE OF clause' END,
+           CASE WHEN NOT f.on_truncate AND f.tgtype::integer & 28 <> 28
                 THEN 'the trigger does not fire on all of INSERT, UPDATE and DELETE' END,
            CASE WHEN NOT EXISTS (SELECT FROM fence AS u
                                  WHERE u.tgrelid = f.tgrelid AND u.on_truncate
@@ -466,9 +483,13 @@ SELECT n.nspname::text AS schema_name, c.relname::text AS table_name,
 FROM fence AS f
 JOIN pg_catalog.pg_class AS c ON c.oid = f.tgrelid
 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-WHERE NOT f.on_truncate;
+WHERE NOT f.on_truncate
+   OR NOT EXISTS (SELECT FROM fence AS u WHERE u.tgrelid = f.tgrelid AND NOT u.on_truncate);
 COMMENT ON VIEW distlock.protected_tables IS
 'Tables with a fence, one row per row trigger, and what is wrong with their protection.';
+COMMENT ON COLUMN distlock.protected_tables.schema_name IS 'Schema of the table.';
+COMMENT ON COLUMN distlock.protected_tables.table_name IS 'Name of the table.';
+COMMENT ON COLUMN distlock.protected_tables.trigger_name IS 'The trigger that checks its rows, or its TRUNCATE when there is none.';
 COMMENT ON COLUMN distlock.protected_tables.lock IS 'The lock''s name or template.';
 COMMENT ON COLUMN distlock.protected_tables.mode IS 'live, live_strict or row.';
 COMMENT ON COLUMN distlock.protected_tables.token_column IS 'The column that carries tokens; NULL = callers use distlock.fence.';

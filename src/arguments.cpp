@@ -131,17 +131,25 @@ int32 capacity_argument(FunctionCallInfo fcinfo, int i) {
 
 namespace {
 
+void check_default_ttl() {
+    if (settings::default_ttl() <= settings::max_ttl()) return;
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("distlock.default_ttl is longer than distlock.max_ttl"),
+            errdetail("They are %d ms and %d ms.", settings::default_ttl(), settings::max_ttl()),
+            errhint("Give a ttl, or lower distlock.default_ttl."));
+}
+
 // What every request has: the name, the length of the lease, who asks.
 Request bare_request(FunctionCallInfo fcinfo, std::string_view name, int ttl) {
     Request request{};
     request.name = name;
-    const int64 default_ttl = int64{settings::default_ttl()} * 1000;
-    request.ttl = ttl_argument(fcinfo, ttl)
-                      .value_or(std::min(default_ttl, int64{settings::max_ttl()} * 1000));
+    const auto asked = ttl_argument(fcinfo, ttl);
+    if (!asked) check_default_ttl();
+    request.ttl = asked.value_or(int64{settings::default_ttl()} * 1000);
     request.mode = Mode::kExclusive;
     request.capacity = 1;
     request.durable = true;
-    request.role = GetOuterUserId();
+    request.role = GetUserId();
     return request;
 }
 

@@ -25,7 +25,7 @@ Lease new_header(std::string_view name) {
     Lease header{};
     header.name = cstring_to_text_with_len(name.data(), static_cast<int>(name.size()));
     header.token = 1;  // below every token that is handed out
-    header.role = GetOuterUserId();
+    header.role = GetUserId();
     return header;
 }
 

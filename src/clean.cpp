@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "fence.hpp"
-#include "lease.hpp"
+#include "judge.hpp"
 #include "settings.hpp"
 #include "tag.hpp"
 #include "txn.hpp"
@@ -37,9 +37,14 @@ bool forgettable(const Lease &lease, int64 older_than) {
     return busy_for(lease, now) <= 0 && over_for(lease, now) > long_enough;
 }
 
-// A semaphore's header keeps the capacity for as long as there are permits.
+// A semaphore's header keeps the capacity for as long as there are permits, and a shared grant
+// tells that the exclusive one before it is stale, whatever that one's own clock says.
 bool needed(const Lease &lease, std::string_view name) {
-    return lease.mode == Mode::kPermit && lease.slot == 0 && read_lock(name).size() > 1;
+    if (lease.slot == 0 && lease.mode != Mode::kPermit) return false;
+    const std::span<Lease> rows = read_lock(name);
+    if (lease.slot == 0) return rows.size() > 1;
+    const Lease *exclusive = row_of_slot(rows, 0);
+    return exclusive != nullptr && !exclusive->released && exclusive->token < lease.token;
 }
 
 void remove_row(Lease &lease, void *context) {

@@ -68,7 +68,11 @@ void evict_if_due(std::string_view name, int32 slot) {
     const int64 grace = int64{settings::evict_after()} * 1000;
     if (grace < 0) return;
     const Instant now = clock_now();
-    const Lease *row = row_of_slot(read_lock(name), slot);
+    const std::span<Lease> rows = read_lock(name);
+    const Lease *row = row_of_slot(rows, slot);
+    // After a downgrade the grant lives on in another slot, and its writers still pin slot 0.
+    if (row != nullptr && row->released && current_grant(rows, row->token) != nullptr)
+        row = current_grant(rows, row->token);
     const int64 row_over = row == nullptr ? -1 : over_for(*row, now);
     const int64 pending_over = pending_overdue(name, slot, now);
     if (std::max(row_over, pending_over) < grace) return;

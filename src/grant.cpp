@@ -130,12 +130,13 @@ private:
 
 // Shared grants that ran out before an exclusive one took over are over for good: without this a
 // late cleaning of newer rows could make an old token look current again.
-void bury_expired_shared(std::span<Lease> rows) {
+void bury_expired_shared(const Request &request, std::span<Lease> rows) {
     for (Lease &row : rows) {
         if (row.slot == 0 || row.released) continue;
         row.released = true;
         row.released_at = clock_now().wall;
         update_lease(row);
+        announce(Event::kExpired, request.name, row);
     }
 }
 
@@ -163,7 +164,7 @@ Attempt take_exclusive(const Request &request, Sighting &sighting) {
         locks.give_back();
         return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
     }
-    bury_expired_shared(rows);
+    bury_expired_shared(request, rows);
     return {write_grant(request, row_of_slot(rows, 0), 0, Mode::kExclusive), 0};
 }
 
@@ -214,8 +215,11 @@ bool is_open(const Slots &slots, const Lease *row) {
 // a read under its lock.  0 = none.
 int64 take_free_slot(const Request &request, Slots &slots) {
     const int32 last = slots.permit ? request.capacity : PG_INT32_MAX;
+    std::size_t next = slots.rows.size();  // rows come with slots descending: walked from the back
     for (int32 slot = 1; slot <= last; slot++) {
-        const Lease *seen = row_of_slot(slots.rows, slot);
+        while (next > 0 && slots.rows[next - 1].slot < slot) next--;
+        const Lease *seen =
+            next > 0 && slots.rows[next - 1].slot == slot ? &slots.rows[next - 1] : nullptr;
         if (!is_open(slots, seen)) continue;
         Locks lock(request.name);
         if (!lock.take(slot, ExclusiveLock)) {

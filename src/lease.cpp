@@ -2,7 +2,6 @@
 #include "lease.hpp"
 
 #include "catalog.hpp"
-#include "rows.hpp"
 
 namespace distlock {
 namespace {
@@ -120,7 +119,7 @@ Lease copy_lease(TupleTableSlot *slot) {
 
 Table lease_table() {
     const catalog::Oids &oids = catalog::oids();
-    return {oids.lease, oids.lease_key};
+    return {oids.lease, &oids.lease_key};
 }
 
 // Collects the versions of the lock's rows that the snapshot shows and `keep` accepts.  An MVCC
@@ -210,33 +209,10 @@ void update_lease(const Lease &lease) {
 bool delete_lease(const Lease &lease) { return delete_row(lease_table(), lease.tid); }
 
 void each_lease(const Extent &extent, EachLease body, void *context) {
-    Relation table = table_open(catalog::oids().lease, extent.lock);
-    TupleTableSlot *slot = table_slot_create(table, nullptr);
-    Snapshot fresh = RegisterSnapshot(GetLatestSnapshot());
-    SnapshotData dirty;
-    InitDirtySnapshot(dirty);
-    Snapshot scanned = extent.pending ? &dirty : scan_snapshot(fresh);
-    const MemoryContext per_row =
-        AllocSetContextCreate(CurrentMemoryContext, "distlock row", ALLOCSET_SMALL_SIZES);
-    TableScanDesc scan = table_beginscan_strat(table, scanned, 0, nullptr, true, false);
-    if (extent.share) {
-        const BlockNumber blocks = RelationGetNumberOfBlocks(table);
-        heap_setscanlimits(scan, blocks == 0 ? 0 : extent.share(blocks), blocks == 0 ? 0 : 1);
-    }
-    while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
-        CHECK_FOR_INTERRUPTS();
-        if (scanned == SnapshotAny && !table_tuple_satisfies_snapshot(table, slot, fresh)) continue;
-        MemoryContextReset(per_row);
-        const MemoryContext before = MemoryContextSwitchTo(per_row);
+    scan_table(catalog::oids().lease, extent, [&](TupleTableSlot *slot) {
         Lease lease = copy_lease(slot);
-        MemoryContextSwitchTo(before);
         body(lease, context);
-    }
-    table_endscan(scan);
-    MemoryContextDelete(per_row);
-    UnregisterSnapshot(fresh);
-    ExecDropSingleTupleTableSlot(slot);
-    table_close(table, extent.lock == AccessShareLock ? AccessShareLock : NoLock);
+    });
 }
 
 }  // namespace distlock

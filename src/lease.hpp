@@ -12,6 +12,7 @@
 
 #include "clock.hpp"
 #include "pg.hpp"
+#include "rows.hpp"
 
 namespace distlock {
 
@@ -66,15 +67,7 @@ void insert_lease(const Lease &lease);
 // Writes over the row version at `lease.tid`.
 void update_lease(const Lease &lease);
 
-// Which rows a scan of the table visits.
-struct Extent {
-    bool pending = false;  // also the versions that open transactions are writing
-    BlockNumber (*share)(BlockNumber blocks) = nullptr;  // null = all; else the one block to visit
-    LOCKMODE lock = AccessShareLock;                     // of the table; a stronger one is kept
-};
-
-// Calls body(lease, context) for each row.  The row's memory goes with the call, and the scan's
-// snapshot stays registered until the last call has returned.
+// Calls body(lease, context) for each row, as scan_table does.
 using EachLease = void (*)(Lease &lease, void *context);
 void each_lease(const Extent &extent, EachLease body, void *context);
 

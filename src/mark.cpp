@@ -14,7 +14,7 @@ namespace {
 
 enum Column { kResource, kToken, kRaisedAt, kColumns };
 
-Table mark_table() { return {catalog::oids().mark, catalog::oids().mark_key}; }
+Table mark_table() { return {catalog::oids().mark, &catalog::oids().mark_key}; }
 
 LOCKTAG resource_tag(std::string_view resource) {
     return lock_tag(LockClass::kResource,
@@ -98,6 +98,7 @@ DISTLOCK_FUNCTION(distlock_high_water) {
     const std::string_view resource = name_argument(fcinfo, 0);
     const int64 token = token_argument(fcinfo, 1);
     check_writable("high_water");
+    check_prefix(resource);
     pass_mark(resource, token, {});
     return Int64GetDatum(token);
 }

@@ -28,7 +28,7 @@ constinit MemoryContext cache = nullptr;
 
 Table prefix_table() {
     const catalog::Oids &oids = catalog::oids();
-    return {oids.prefix_grant, oids.prefix_grant_key};
+    return {oids.prefix_grant, &oids.prefix_grant_key};
 }
 
 void changed(Datum, Oid relation) {
@@ -98,7 +98,7 @@ void check_prefix(std::string_view name) {
     const Grant *covering = nullptr;
     for (const Grant *grant = grants; grant != nullptr; grant = grant->next) {
         if (!name.starts_with(grant->prefix)) continue;
-        if (is_member_of_role(GetOuterUserId(), grant->role)) return;
+        if (is_member_of_role(GetUserId(), grant->role)) return;
         covering = grant;
     }
     if (covering == nullptr) return;
@@ -109,7 +109,7 @@ void check_prefix(std::string_view name) {
         errdetail("Names that begin with \"%.*s\" are kept to role %s, of which role %s is not "
                   "a member.",
                   static_cast<int>(covering->prefix.size()), covering->prefix.data(),
-                  role != nullptr ? role : "(dropped)", GetUserNameFromId(GetOuterUserId(), false)),
+                  role != nullptr ? role : "(dropped)", GetUserNameFromId(GetUserId(), false)),
         errhint("Ask for distlock.grant_prefix, or use another name."));
 }
 

@@ -35,9 +35,13 @@ void run(const char *command) {
     if (result < 0) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 }
 
-// Whether the query finds a row.
+// Whether the query finds a row.  An error rather than an answer when row security hides some.
 bool finds(const char *query) {
+    const int level = NewGUCNestLevel();
+    (void)set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                            true, 0, false);
     const int result = SPI_execute(query, true, 1);
+    AtEOXact_GUC(true, level);
     if (result < 0) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
     return SPI_processed > 0;
 }
@@ -48,12 +52,17 @@ void report_table(Relation table, const char *what, const char *hint) {
             errhint("%s", hint), errtable(table));
 }
 
-void check_owner(Relation table) {
-    if (compat::owns_relation(RelationGetRelid(table), GetUserId())) return;
+// Before the table is locked: nobody shall stop the writers of a table that is not theirs.
+void check_owner(Oid oid) {
+    if (get_rel_relkind(oid) == '\0')
+        ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+                errmsg("there is no table with object id %u", oid),
+                errdetail("It may have been dropped."), errhint("Name the table."));
+    if (compat::owns_relation(oid, GetUserId())) return;
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-            errmsg("must be owner of table \"%s\"", RelationGetRelationName(table)),
+            errmsg("must be owner of table \"%s\"", get_rel_name(oid)),
             errdetail("Protecting a table creates triggers on it."),
-            errhint("Run this as the table's owner."), errtable(table));
+            errhint("Run this as the table's owner."));
 }
 
 void check_table(Relation table) {
@@ -65,7 +74,6 @@ void check_table(Relation table) {
         RelationGetNamespace(table) == get_namespace_oid("distlock", false))
         report_table(table, "It belongs to the server or to distlock itself.",
                      "Protect tables of your application.");
-    check_owner(table);
 }
 
 void check_token_rows(Relation table, const char *column, bool keeps) {
@@ -155,17 +163,24 @@ Change put_truncate_triggers(Oid oid, const Protection &wanted) {
     return change;
 }
 
-// Refuses what cannot be protected; whether there is a row trigger of ours already.
-bool check_protectable(Oid oid, const Protection &wanted) {
-    Relation table = relation_open(oid, ShareRowExclusiveLock);
-    check_table(table);
-    check_protection(table, wanted);
+void refuse_clone(Relation table) {
     const Trigger *existing = find_trigger(table, kRowTrigger);
     if (existing != nullptr && existing->tgisclone)
         report_table(table, "It is a partition of a table that is protected already.",
                      "Protect or unprotect the partitioned table.");
+}
+
+// Refuses what cannot be protected; whether there is a row trigger of ours already.
+bool check_protectable(Oid oid, const Protection &wanted) {
+    check_owner(oid);
+    Relation table = relation_open(oid, ShareRowExclusiveLock);
+    check_owner(oid);
+    check_table(table);
+    check_protection(table, wanted);
+    refuse_clone(table);
+    const bool exists = find_trigger(table, kRowTrigger) != nullptr;
     relation_close(table, NoLock);
-    return existing != nullptr;
+    return exists;
 }
 
 const char *protect(Oid oid, const Protection &wanted) {
@@ -190,8 +205,9 @@ bool drop_trigger(Oid oid, const char *name) {
 }
 
 bool unprotect(Oid oid) {
+    check_owner(oid);
     Relation table = relation_open(oid, ShareRowExclusiveLock);
-    check_owner(table);
+    refuse_clone(table);
     relation_close(table, NoLock);
     SPI_connect();
     bool dropped = drop_trigger(oid, kRowTrigger);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "event.hpp"
+#include "judge.hpp"
 #include "report.hpp"
 #include "session.hpp"
 #include "token.hpp"
@@ -35,7 +36,7 @@ Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
     for (;;) {
         const Lease *seen = find_grant(read_lock(name), token, action.want);
         if (seen == nullptr) return nullptr;
-        if (!action.anybody) check_holder(name, *seen, action.verb);
+        if (!action.anybody) check_holder(name, *seen, GetUserId(), action.verb);
         const LOCKTAG tag = slot_tag(name, seen->slot);
         if (action.busy != nullptr) {
             *action.busy = !lock_now(tag, ShareUpdateExclusiveLock);
@@ -53,6 +54,7 @@ Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
 // Why a token that is no current grant cannot be released.
 const char *lost_because(std::span<Lease> rows, int64 token) {
     bool newer = false;
+    if (token <= 0) return "not_held";
     for (const Lease &row : rows) {
         if (row.token == token && row.released) return "not_held";
         newer |= row.token > token;
@@ -95,6 +97,11 @@ void write_release(std::string_view name, Lease &lease) {
     if (lease.session_pid != 0) unbind_from_session(name, lease.token);
 }
 
+// Nothing is to be written: the lock that was taken for it goes at once.
+void keep_as_is(std::string_view name, const Lease &lease) {
+    unlock(slot_tag(name, lease.slot), ShareUpdateExclusiveLock);
+}
+
 void log_force(std::string_view name, const Lease &lease) {
     Lease copy = lease;
     ereport(
@@ -106,15 +113,14 @@ void log_force(std::string_view name, const Lease &lease) {
 
 }  // namespace
 
-void check_holder(std::string_view name, const Lease &lease, const char *action) {
-    if (is_member_of_role(GetOuterUserId(), lease.role)) return;
+void check_holder(std::string_view name, const Lease &lease, Oid role, const char *action) {
+    if (is_member_of_role(role, lease.role)) return;
     const char *holder = GetUserNameFromId(lease.role, true);
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("permission denied to %s lock \"%.*s\"", action, static_cast<int>(name.size()),
                    name.data()),
             errdetail("It was acquired by role %s, of which role %s is not a member.",
-                      holder != nullptr ? holder : "(dropped)",
-                      GetUserNameFromId(GetOuterUserId(), false)),
+                      holder != nullptr ? holder : "(dropped)", GetUserNameFromId(role, false)),
             errhint("Use the role that acquired the lock, or a member of it."));
 }
 
@@ -146,7 +152,7 @@ const char *release_lease(std::string_view name, int64 token, bool forced) {
 std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
     Lease *lease = lock_grant(name, token, {"downgrade", Want::kLiving, false});
     if (lease == nullptr) return std::nullopt;
-    if (lease->mode == Mode::kShared) return lease->expires.wall;
+    if (lease->mode == Mode::kShared) return keep_as_is(name, *lease), lease->expires.wall;
     if (lease->mode == Mode::kPermit)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("cannot downgrade a permit of semaphore \"%.*s\"",
@@ -154,12 +160,10 @@ std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
                 errdetail("Only an exclusive lock can become shared."),
                 errhint("Release the permit instead."));
     // The move to a slot of its own lets others in: a pin or a row in slot 0 would keep them out.
-    const std::span<Lease> rows = read_lock(name);
     int32 slot = 1;
     while (!lock_now(slot_tag(name, slot), ExclusiveLock)) slot++;
-    const Lease *old = nullptr;
-    for (const Lease &row : rows)
-        if (row.slot == slot) old = &row;
+    const std::span<Lease> rows = read_lock(name);
+    const Lease *old = row_of_slot(rows, slot);
     Lease shared = *lease;
     shared.slot = slot;
     shared.mode = Mode::kShared;
@@ -189,7 +193,13 @@ std::optional<int64> raise_lease(std::string_view name, int64 token, int64 floor
                 errdetail("Lock \"%.*s\" may have another holder with that token.",
                           static_cast<int>(name.size()), name.data()),
                 errhint("Use exclusive locks over several servers."));
-    if (floor <= token) return token;
+    if (floor <= token) return keep_as_is(name, *lease), token;
+    if (lease->session_pid != 0 && lease->session_pid != MyProcPid)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("cannot raise the token of another session's session-bound grant"),
+                errdetail("Lock \"%.*s\" is bound to the session of process %d.",
+                          static_cast<int>(name.size()), name.data(), lease->session_pid),
+                errhint("Raise it in that session."));
     (void)advance_token(
         floor);  // no later grant gets it; an earlier one of another lock may have it
     lease->token = floor;

@@ -1,6 +1,10 @@
 // rows.cpp - see rows.hpp.
 #include "rows.hpp"
 
+extern "C" {
+#include "catalog/pg_index.h"
+}
+
 namespace distlock {
 namespace {
 
@@ -10,19 +14,52 @@ ScanKeyData equals(AttrNumber column, RegProcedure equal, Datum value) {
     return key;
 }
 
-void insert_index_entry(Relation table, Oid key, HeapTuple tuple, const Datum *values,
+void insert_index_entry(Relation table, Oid oid, HeapTuple tuple, const Datum *values,
                         const bool *nulls, bool unchanged) {
-    Relation index = index_open(key, RowExclusiveLock);
+    Relation index = index_open(oid, RowExclusiveLock);
+    const Form_pg_index form = index->rd_index;
     Datum entry[INDEX_MAX_KEYS];
     bool entry_nulls[INDEX_MAX_KEYS];
-    for (int i = 0; i < index->rd_index->indnkeyatts; i++) {
-        const int column = index->rd_index->indkey.values[i] - 1;
-        entry[i] = values[column];
-        entry_nulls[i] = nulls[column];
+    for (int i = 0; form->indisready && i < form->indnatts; i++) {
+        const int column = form->indkey.values[i];
+        if (column <= 0 || !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
+            ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("index \"%s\" on a table of distlock cannot be kept up",
+                           RelationGetRelationName(index)),
+                    errdetail("It has an expression or a condition."), errhint("Drop it."));
+        entry[i] = values[column - 1];
+        entry_nulls[i] = nulls[column - 1];
     }
-    (void)index_insert(index, entry, entry_nulls, &tuple->t_self, table, UNIQUE_CHECK_YES,
-                       unchanged, nullptr);
+    if (form->indisready)
+        (void)index_insert(index, entry, entry_nulls, &tuple->t_self, table,
+                           form->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged,
+                           nullptr);
     index_close(index, NoLock);
+}
+
+// All there are: during REINDEX CONCURRENTLY the key has a second index, which takes its place.
+void insert_index_entries(Relation table, HeapTuple tuple, const Datum *values, const bool *nulls,
+                          bool unchanged) {
+    List *indexes = RelationGetIndexList(table);
+    for (int i = 0; i < list_length(indexes); i++)
+        insert_index_entry(table, list_nth_oid(indexes, i), tuple, values, nulls, unchanged);
+    list_free(indexes);
+}
+
+void write_version(const Table &where, Datum *values, bool *nulls,
+                   const ItemPointerData *replaces) {
+    Relation table = table_open(where.table, RowExclusiveLock);
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+    if (replaces == nullptr) {
+        simple_heap_insert(table, tuple);
+        insert_index_entries(table, tuple, values, nulls, false);
+    } else {
+        ItemPointerData tid = *replaces;
+        if (compat::simple_heap_update(table, &tid, tuple))
+            insert_index_entries(table, tuple, values, nulls, true);
+    }
+    table_close(table, NoLock);
+    CommandCounterIncrement();
 }
 
 }  // namespace
@@ -54,18 +91,15 @@ HeapTuple find_row(const Table &where, std::span<ScanKeyData> keys, Datum *value
 }
 
 void write_row(const Table &where, Datum *values, bool *nulls, const ItemPointerData *replaces) {
-    Relation table = table_open(where.table, RowExclusiveLock);
-    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-    if (replaces == nullptr) {
-        simple_heap_insert(table, tuple);
-        insert_index_entry(table, where.key, tuple, values, nulls, false);
-    } else {
-        ItemPointerData tid = *replaces;
-        if (compat::simple_heap_update(table, &tid, tuple))
-            insert_index_entry(table, where.key, tuple, values, nulls, true);
+    if (ActiveSnapshotSet()) {
+        write_version(where, values, nulls, replaces);
+        return;
     }
-    table_close(table, NoLock);
-    CommandCounterIncrement();
+    // A procedure between transactions has no snapshot; taking apart large old values needs one.
+    pg::with_fresh_snapshot([&](Snapshot) {
+        write_version(where, values, nulls, replaces);
+        return true;
+    });
 }
 
 bool delete_row(const Table &where, const ItemPointerData &tid) {

@@ -1,15 +1,16 @@
-// rows.hpp - direct access to our own tables: index scans under a snapshot of our choosing, and
-// writes of single rows.  Each table has one index, its key; more would be left without entries.
+// rows.hpp - direct access to our own tables: scans under a snapshot of our choosing, and writes of
+// single rows.
 #pragma once
 #include <span>
 
+#include "catalog.hpp"
 #include "pg.hpp"
 
 namespace distlock {
 
 struct Table {
     Oid table;
-    Oid key;
+    const Oid *key;  // of its primary key, as known now: REINDEX CONCURRENTLY replaces it
 };
 
 // Equality on a key column; texts compare byte by byte.
@@ -31,7 +32,8 @@ template <pg::Plain Visit>
 void scan_versions(const Table &where, std::span<ScanKeyData> keys, Snapshot snapshot,
                    Visit visit) {
     Relation table = table_open(where.table, AccessShareLock);
-    Relation index = index_open(where.key, AccessShareLock);
+    (void)catalog::oids();  // with the table locked the index of now is not dropped
+    Relation index = index_open(*where.key, AccessShareLock);
     TupleTableSlot *slot = table_slot_create(table, nullptr);
     const int count = static_cast<int>(keys.size());
     const bool by_hand = snapshot != scan_snapshot(snapshot) && IsMVCCSnapshot(snapshot);
@@ -47,6 +49,45 @@ void scan_versions(const Table &where, std::span<ScanKeyData> keys, Snapshot sna
     // A reader that goes on to wait must not hold back ALTER EXTENSION or DROP.
     index_close(index, AccessShareLock);
     table_close(table, AccessShareLock);
+}
+
+// Which rows a scan of a whole table visits.
+struct Extent {
+    bool pending = false;  // also the versions that open transactions are writing
+    BlockNumber (*share)(BlockNumber blocks) = nullptr;  // null = all; else the one block to visit
+    LOCKMODE lock = AccessShareLock;                     // of the table; a stronger one is kept
+};
+
+// Calls body(slot) for each row, in a memory context that goes with the call; the snapshot stays
+// registered until the last call has returned.
+template <pg::Plain Body>
+void scan_table(Oid oid, const Extent &extent, Body body) {
+    Relation table = table_open(oid, extent.lock);
+    TupleTableSlot *slot = table_slot_create(table, nullptr);
+    Snapshot fresh = RegisterSnapshot(GetLatestSnapshot());
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    Snapshot scanned = extent.pending ? &dirty : scan_snapshot(fresh);
+    const MemoryContext per_row =
+        AllocSetContextCreate(CurrentMemoryContext, "distlock row", ALLOCSET_SMALL_SIZES);
+    TableScanDesc scan = table_beginscan_strat(table, scanned, 0, nullptr, true, false);
+    if (extent.share) {
+        const BlockNumber blocks = RelationGetNumberOfBlocks(table);
+        heap_setscanlimits(scan, blocks == 0 ? 0 : extent.share(blocks), blocks == 0 ? 0 : 1);
+    }
+    while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+        CHECK_FOR_INTERRUPTS();
+        if (scanned == SnapshotAny && !table_tuple_satisfies_snapshot(table, slot, fresh)) continue;
+        MemoryContextReset(per_row);
+        const MemoryContext before = MemoryContextSwitchTo(per_row);
+        body(slot);
+        MemoryContextSwitchTo(before);
+    }
+    table_endscan(scan);
+    MemoryContextDelete(per_row);
+    UnregisterSnapshot(fresh);
+    ExecDropSingleTupleTableSlot(slot);
+    table_close(table, extent.lock == AccessShareLock ? AccessShareLock : NoLock);
 }
 
 // A copy of the row with these keys as last committed (and written by this transaction), or null.

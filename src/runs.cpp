@@ -9,6 +9,7 @@
 #include "catalog.hpp"
 #include "grant.hpp"
 #include "renew.hpp"
+#include "resultset.hpp"
 #include "rows.hpp"
 #include "txn.hpp"
 
@@ -53,8 +54,8 @@ struct Record {
     }
 };
 
-Table job_table() { return {catalog::oids().job, catalog::oids().job_key}; }
-Table run_table() { return {catalog::oids().run, catalog::oids().run_key}; }
+Table job_table() { return {catalog::oids().job, &catalog::oids().job_key}; }
+Table run_table() { return {catalog::oids().run, &catalog::oids().run_key}; }
 
 Record<kJobColumns> find_job(std::string_view job) {
     Record<kJobColumns> record;
@@ -181,6 +182,31 @@ bool end_run(std::string_view job, TimestampTz slot, int64 token, bool ok, Datum
     return true;
 }
 
+bool is_held(std::string_view job, int64 token) {
+    const std::span<Lease> rows = read_lock(job);
+    const Lease *lease = current_grant(rows, token);
+    return lease != nullptr && state_of(*lease, clock_now()) == State::kHeld;
+}
+
+void put_run(TupleTableSlot *slot, FunctionCallInfo fcinfo) {
+    slot_getallattrs(slot);
+    const Datum *values = slot->tts_values;
+    const bool *nulls = slot->tts_isnull;
+    const auto job = pg::from_datum<std::string_view>(values[kRunJob]);
+    const char *state = nullptr;
+    if (!nulls[kFinishedAt])
+        state = DatumGetBool(values[kOk]) ? "finished" : "failed";
+    else
+        state = is_held(job, DatumGetInt64(values[kToken])) ? "running" : "lost";
+    RowBuilder<9> row;
+    row.value(values[kRunJob]);
+    row.value(values[kRunSlot]);
+    row.text(state);
+    for (const int column : {kAttempt, kToken, kOwner, kStartedAt, kFinishedAt, kResult})
+        row.value_or_null(!nulls[column], values[column]);
+    row.put(fcinfo);
+}
+
 }  // namespace
 }  // namespace distlock
 
@@ -194,6 +220,12 @@ DISTLOCK_FUNCTION(distlock_begin_run) {
     const int64 token = begin_run(request, slot);
     fcinfo->isnull = token == 0;
     return Int64GetDatum(token);
+}
+
+DISTLOCK_FUNCTION(distlock_run_rows) {
+    InitMaterializedSRF(fcinfo, 0);
+    scan_table(catalog::oids().run, {}, [&](TupleTableSlot *slot) { put_run(slot, fcinfo); });
+    return Datum{0};
 }
 
 DISTLOCK_FUNCTION(distlock_end_run) {

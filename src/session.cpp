@@ -78,6 +78,7 @@ void drop_lock(uint64 key) {
 bool session_is_gone(const Lease &lease) {
     const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
     const LOCKTAG tag = session_tag(lock_hash(name, lease.token));
+    if (RecoveryInProgress()) return false;  // session locks are on the primary
     // One's own lock would not be in one's way.
     if (compat::lock_held_by_me(tag, ExclusiveLock)) return false;
     for (const Change *c = changes; c != nullptr; c = c->below)

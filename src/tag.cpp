@@ -3,6 +3,8 @@
 
 extern "C" {
 #include "access/twophase.h"
+#include "tcop/tcopprot.h"
+#include "utils/timeout.h"
 }
 
 #include <bit>
@@ -10,6 +12,8 @@ extern "C" {
 
 namespace distlock {
 namespace {
+
+constexpr int kClientCheckMs = 10000;
 
 // SipHash-2-4 (Aumasson and Bernstein, 2012).
 class SipHash {
@@ -94,16 +98,26 @@ bool lock_within(const LOCKTAG &tag, LOCKMODE mode, int ms) {
     // waiters' deadlock checks would stall unrelated lock calls for seconds.
     const int lock_timeout = LockTimeout;
     const int deadlock_timeout = DeadlockTimeout;
+    // A client that has gone must not keep its place, nor its backend, for the length of the wait.
+    const bool watch_client = client_connection_check_interval == 0 && MyProcPort != nullptr;
     const auto wait = [&] {
         pg::finally(
             [&] {
                 LockTimeout = ms;
                 DeadlockTimeout = INT_MAX;
+                if (watch_client) {
+                    client_connection_check_interval = kClientCheckMs;
+                    enable_timeout_after(CLIENT_CONNECTION_CHECK_TIMEOUT, kClientCheckMs);
+                }
                 (void)LockAcquire(&tag, mode, false, false);
             },
             [&] {
                 LockTimeout = lock_timeout;
                 DeadlockTimeout = deadlock_timeout;
+                if (watch_client) {
+                    client_connection_check_interval = 0;
+                    disable_timeout(CLIENT_CONNECTION_CHECK_TIMEOUT, false);
+                }
             });
         return true;
     };

@@ -89,14 +89,22 @@ void push_check(Realm realm, std::string_view name, int64 token, int64 expires_b
     if (standing != nullptr && standing->owner == GetCurrentSubTransactionId()) {
         standing->token = token;
         standing->expires_boot = expires_boot;
+        standing->command = GetCurrentCommandId(false);
         return;
     }
     char *copy = static_cast<char *>(in_transaction(name.size() + 1));
     memcpy(copy, name.data(), name.size());
     CheckSlot *slot = check_slot(hash, HASH_ENTER);
     auto *check = static_cast<Check *>(in_transaction(sizeof(Check)));
-    *check = {realm,        {copy, name.size()},          hash,      token,
-              expires_boot, GetCurrentSubTransactionId(), slot->top, check_top};
+    *check = {realm,
+              {copy, name.size()},
+              hash,
+              token,
+              expires_boot,
+              GetCurrentCommandId(false),
+              GetCurrentSubTransactionId(),
+              slot->top,
+              check_top};
     slot->top = check;
     check_top = check;
 }

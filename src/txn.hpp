@@ -41,6 +41,7 @@ struct Check {
     uint64 hash;
     int64 token;         // 0 = the check was dropped
     int64 expires_boot;  // when the lease ends, as of the check
+    CommandId command;   // of the check
     SubTransactionId owner;
     Check *shadowed;  // an older entry of the same name
     Check *below;     // next on the transaction's stack of checks

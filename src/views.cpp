@@ -9,6 +9,7 @@
 #include "wake.hpp"
 
 extern "C" {
+#include "mb/pg_wchar.h"
 #include "utils/array.h"
 }
 
@@ -160,6 +161,8 @@ DISTLOCK_FUNCTION(distlock_trigger_arguments) {
     std::size_t start = 0;
     for (std::size_t at = 0; at < bytes.size(); at++) {
         if (bytes[at] != '\0') continue;
+        // The function may be called with anything: only valid text may become text.
+        (void)pg_verifymbstr(bytes.data() + start, static_cast<int>(at - start), false);
         array[count++] = pg::text_datum({bytes.data() + start, at - start});
         start = at + 1;
     }
