@@ -60,7 +60,7 @@ COMMENT ON COLUMN distlock.lease.boot_id IS 'The boot of the machine to which th
 COMMENT ON COLUMN distlock.lease.role IS 'The role that acquired.';
 COMMENT ON COLUMN distlock.lease.slot IS '0 for an exclusive lock; 1 and up for shared holders and semaphore permits.';
 COMMENT ON COLUMN distlock.lease.capacity IS 'How many exclusive holders the lock has room for.';
-COMMENT ON COLUMN distlock.lease.mode IS 'x = exclusive, s = shared.';
+COMMENT ON COLUMN distlock.lease.mode IS 'x = exclusive, s = shared, p = permit or header of a semaphore.';
 COMMENT ON COLUMN distlock.lease.name IS 'The lock''s name, compared byte by byte.';
 COMMENT ON COLUMN distlock.lease.released_at IS 'When it was released; NULL while it is held or expired.';
 COMMENT ON COLUMN distlock.lease.session_pid IS 'The session that a session-bound grant ends with; NULL for others.';
@@ -174,7 +174,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_try_acquire';
 COMMENT ON FUNCTION distlock.try_acquire IS
 'Takes the lock if it can be had within wait (default: at once). Returns the fencing token, or NULL when it was not got: then nothing was taken or written.
-ttl: length of the lease; NULL = distlock.default_ttl. wait: at most distlock.max_wait. owner: a label for people, never compared. request_id: makes a retry safe; while its grant lives, the same one gets the same token and a full lease. durable => false: does not wait for the flush. A NULL option means its default.
+ttl: length of the lease; NULL = distlock.default_ttl. wait: at most distlock.max_wait. owner: a label for people, never compared. request_id: makes a retry safe; while its grant lives, the same one gets the same token and a full lease. durable => false: does not wait for the flush. A NULL option means its default; a NULL wait is an error here.
 Errors: 22023 and 22004 bad or NULL argument, 25001 would wait in a transaction that holds a lock of distlock, 25006 read-only, 42501 not permitted.';
 
 CREATE FUNCTION distlock.acquire(
@@ -431,11 +431,17 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'distlock_trigger_argum
 COMMENT ON FUNCTION distlock.trigger_arguments IS
 'Underlies view distlock.protected_tables: the arguments of a trigger as pg_trigger keeps them.';
 
+CREATE FUNCTION distlock.trigger_fault(rel oid, tgargs bytea) RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'distlock_trigger_fault';
+COMMENT ON FUNCTION distlock.trigger_fault IS
+'Underlies view distlock.protected_tables: what is wrong with a fence trigger''s arguments as its table is now; NULL = nothing.';
+
 CREATE VIEW distlock.protected_tables AS
 WITH fence AS (
     SELECT t.oid, t.tgrelid, t.tgname, t.tgenabled, t.tgtype,
            distlock.trigger_arguments(t.tgargs) AS args,
            t.tgtype::integer & 32 <> 0 AS on_truncate,
+           t.tgargs,
            t.tgqual IS NOT NULL OR t.tgattr::text <> '' AS conditional
     FROM pg_catalog.pg_trigger AS t
     JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
@@ -451,6 +457,7 @@ SELECT n.nspname::text AS schema_name, c.relname::text AS table_name,
                 WHEN f.tgenabled = 'R' THEN 'the trigger fires under session_replication_role = replica only' END,
            CASE WHEN f.on_truncate
                 THEN 'only TRUNCATE is checked: no row trigger (dropped, or a detached partition)' END,
+           distlock.trigger_fault(f.tgrelid, f.tgargs),
            CASE WHEN f.conditional
                 THEN 'the trigger does not fire on every write: it has a WHEN or UPDATE OF clause' END,
            CASE WHEN NOT f.on_truncate AND f.tgtype::integer & 28 <> 28
@@ -491,7 +498,7 @@ COMMENT ON COLUMN distlock.protected_tables.schema_name IS 'Schema of the table.
 COMMENT ON COLUMN distlock.protected_tables.table_name IS 'Name of the table.';
 COMMENT ON COLUMN distlock.protected_tables.trigger_name IS 'The trigger that checks its rows, or its TRUNCATE when there is none.';
 COMMENT ON COLUMN distlock.protected_tables.lock IS 'The lock''s name or template.';
-COMMENT ON COLUMN distlock.protected_tables.mode IS 'live, live_strict or row.';
+COMMENT ON COLUMN distlock.protected_tables.mode IS 'live, live_strict, high_water or row.';
 COMMENT ON COLUMN distlock.protected_tables.token_column IS 'The column that carries tokens; NULL = callers use distlock.fence.';
 COMMENT ON COLUMN distlock.protected_tables.firing IS
 'origin (not under session_replication_role = replica), always, replica, or disabled.';

@@ -149,7 +149,7 @@ Request bare_request(FunctionCallInfo fcinfo, std::string_view name, int ttl) {
     request.mode = Mode::kExclusive;
     request.capacity = 1;
     request.durable = true;
-    request.role = GetUserId();
+    request.role = pg::acting_role();
     return request;
 }
 

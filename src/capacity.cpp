@@ -25,7 +25,7 @@ Lease new_header(std::string_view name) {
     Lease header{};
     header.name = cstring_to_text_with_len(name.data(), static_cast<int>(name.size()));
     header.token = 1;  // below every token that is handed out
-    header.role = GetUserId();
+    header.role = pg::acting_role();
     return header;
 }
 
@@ -38,6 +38,8 @@ std::optional<int32> set_capacity(std::string_view name, int32 capacity) {
     std::optional<int32> previous;
     if (!rows.empty()) previous = is_semaphore(rows) ? capacity_of(rows) : 1;
     if (!is_semaphore(rows)) refuse_held(name, rows);
+    // A lock that is free for a moment is still somebody's.
+    if (!rows.empty()) check_holder(name, rows.back(), "set the capacity of");
     const Lease *old = row_of_slot(rows, 0);
     Lease header = old != nullptr ? *old : new_header(name);
     const Instant now = clock_now();

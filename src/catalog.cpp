@@ -6,12 +6,14 @@ namespace {
 
 constinit Oids known{};
 constinit bool valid = false;
+constinit uint64 changes = 0;
 
 void relation_changed(Datum, Oid relation) {
     const Oid ours[] = {
         known.lease,   known.lease_key, known.token_seq, known.prefix_grant, known.prefix_grant_key,
         known.job,     known.job_key,   known.run,       known.run_key,      known.mark,
         known.mark_key};
+    changes++;
     if (relation == InvalidOid) valid = false;
     for (const Oid oid : ours) valid = valid && oid != relation;
 }
@@ -31,6 +33,7 @@ Oid member(Oid schema, const char *name) {
 
 const Oids &oids() {
     if (valid) return known;
+    const uint64 before = changes;
     const Oid schema = get_namespace_oid("distlock", true);
     if (!OidIsValid(schema))
         ereport(ERROR, errcode(ERRCODE_UNDEFINED_SCHEMA),
@@ -49,8 +52,13 @@ const Oids &oids() {
              member(schema, "run_pkey"),
              member(schema, "mark"),
              member(schema, "mark_pkey")};
-    valid = true;
+    valid = before == changes;  // else something came in meanwhile: look again next time
     return known;
+}
+
+bool installed() {
+    const Oid schema = get_namespace_oid("distlock", true);
+    return OidIsValid(schema) && OidIsValid(get_relname_relid("lease", schema));
 }
 
 Oid known_prefix_grant() { return known.prefix_grant; }

@@ -21,6 +21,9 @@ struct Oids {
 // Error when distlock is not installed in this database.
 const Oids &oids();
 
+// Whether distlock is in this database (still).
+bool installed();
+
 // The table of prefix grants as known now, for invalidation callbacks; may be InvalidOid.
 Oid known_prefix_grant();
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "catalog.hpp"
 #include "fence.hpp"
 #include "judge.hpp"
 #include "settings.hpp"
@@ -56,9 +57,13 @@ void remove_row(Lease &lease, void *context) {
         unlock(slot_tag(name, lease.slot), ExclusiveLock);
         return;
     }
+    if (!delete_lease(lease)) {
+        unlock(slot_tag(name, lease.slot), ExclusiveLock);
+        return;
+    }
     txn::touch(name);  // the tag stays to the end: whoever waits for it is woken then
     sweep.room--;
-    if (delete_lease(lease)) sweep.removed++;
+    sweep.removed++;
 }
 
 BlockNumber any_block(BlockNumber blocks) {
@@ -69,6 +74,7 @@ BlockNumber any_block(BlockNumber blocks) {
 
 void clean_some() {
     if (pg_prng_uint64_range(&pg_global_prng_state, 1, kOneIn) != 1) return;
+    if (!catalog::installed()) return;  // dropped in this very transaction
     Sweep sweep{int64{settings::retention()} * 1000, 0, std::min(kMostVictims, txn::room())};
     each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
 }

@@ -96,6 +96,15 @@ inline bool owns_relation(Oid relation, Oid role) {
 #endif
 }
 
+// The holder in one entry of the lock table's listing (ab355e3a88d, 17).
+inline VirtualTransactionId holder_of(const LockInstanceData &entry) {
+#if PG_VERSION_NUM >= 170000
+    return entry.vxid;
+#else
+    return {entry.backend, entry.lxid};
+#endif
+}
+
 // The relation's physical identity in a sequence record was renamed in 16 (b0a55e43299).
 inline void set_locator(xl_seq_rec &record, Relation relation) {
 #if PG_VERSION_NUM >= 160000

@@ -1,21 +1,17 @@
 // event.cpp - see event.hpp.
 #include "event.hpp"
 
-#include <algorithm>
-
+#include "clip.hpp"
 #include "settings.hpp"
 
 extern "C" {
 #include "commands/async.h"
 #include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "utils/json.h"
 }
 
 namespace distlock {
 namespace {
-
-constexpr int kOwnerBytes = 128;  // a payload has less than 8000 bytes
 
 const char *event_name(Event event) {
     switch (event) {
@@ -56,9 +52,7 @@ void announce(Event event, std::string_view name, const Lease &lease) {
     appendStringInfo(&out, ", \"token\": " INT64_FORMAT ", \"slot\": %d, \"owner\": ", lease.token,
                      lease.slot);
     if (lease.owner != nullptr) {
-        const auto owner = pg::from_datum<std::string_view>(PointerGetDatum(lease.owner));
-        const int length = pg_mbcliplen(owner.data(), static_cast<int>(owner.size()), kOwnerBytes);
-        append_string(&out, owner.substr(0, static_cast<std::size_t>(length)));
+        append_string(&out, clip_label(lease.owner));
     } else {
         appendStringInfoString(&out, "null");
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 
 #include "judge.hpp"
 #include "report.hpp"
@@ -15,6 +16,7 @@
 #include "tag.hpp"
 
 extern "C" {
+#include "access/subtrans.h"
 #include "replication/syncrep.h"
 #include "storage/lwlock.h"
 }
@@ -35,12 +37,6 @@ int terminate(VirtualTransactionId holder) {
     return pid;
 }
 
-bool contains(const VirtualTransactionId *list, int count, VirtualTransactionId id) {
-    for (int i = 0; i < count; i++)
-        if (VirtualTransactionIdEquals(list[i], id)) return true;
-    return false;
-}
-
 void evict(std::string_view name, VirtualTransactionId holder, int64 over) {
     const int pid = terminate(holder);
     if (pid == 0) return;
@@ -52,14 +48,40 @@ void evict(std::string_view name, VirtualTransactionId holder, int64 over) {
                       seconds(int64{settings::evict_after()} * 1000)));
 }
 
-// How long the grants that open transactions are making have been over, the youngest of them; -1
-// when none is being written.  A transaction that holds the lock and has not written yet is about
-// to.
-int64 pending_overdue(std::string_view name, int32 slot, const Instant &now) {
-    int64 over = PG_INT64_MAX;
-    for (const Lease &row : read_pending(name))
-        if (slot == 0 || row.slot == slot) over = std::min(over, over_for(row, now));
-    return over == PG_INT64_MAX ? -1 : over;
+// Since when what stands in the way is over, in microseconds; -1 = it is not.
+struct Overdue {
+    int64 row = -1;       // the committed lease of the slot: for fence pins
+    int64 youngest = -1;  // of what open transactions are writing
+    std::span<Lease> pending;
+    Instant now;
+};
+
+Overdue look(std::string_view name, int32 slot) {
+    Overdue over;
+    over.now = clock_now();
+    const std::span<Lease> rows = read_lock(name);
+    const Lease *row = row_of_slot(rows, slot);
+    // After a downgrade the grant lives on in another slot, and its writers still pin slot 0.
+    if (row != nullptr && row->released && current_grant(rows, row->token) != nullptr)
+        row = current_grant(rows, row->token);
+    if (row != nullptr) over.row = over_for(*row, over.now);
+    over.pending = read_pending(name);
+    for (const Lease &version : over.pending) {
+        const int64 one = std::max<int64>(0, over_for(version, over.now));
+        over.youngest = over.youngest < 0 ? one : std::min(over.youngest, one);
+    }
+    return over;
+}
+
+// What this backend is writing: since when the youngest of it is over.  -1 when it has not written.
+int64 written_by(const Overdue &over, int pid) {
+    int64 youngest = -1;
+    for (const Lease &version : over.pending) {
+        if (BackendXidGetPid(SubTransGetTopmostTransaction(version.writer)) != pid) continue;
+        const int64 one = over_for(version, over.now);
+        youngest = youngest < 0 ? one : std::min(youngest, one);
+    }
+    return youngest;
 }
 
 }  // namespace
@@ -67,25 +89,23 @@ int64 pending_overdue(std::string_view name, int32 slot, const Instant &now) {
 void evict_if_due(std::string_view name, int32 slot) {
     const int64 grace = int64{settings::evict_after()} * 1000;
     if (grace < 0) return;
-    const Instant now = clock_now();
-    const std::span<Lease> rows = read_lock(name);
-    const Lease *row = row_of_slot(rows, slot);
-    // After a downgrade the grant lives on in another slot, and its writers still pin slot 0.
-    if (row != nullptr && row->released && current_grant(rows, row->token) != nullptr)
-        row = current_grant(rows, row->token);
-    const int64 row_over = row == nullptr ? -1 : over_for(*row, now);
-    const int64 pending_over = pending_overdue(name, slot, now);
-    if (std::max(row_over, pending_over) < grace) return;
-    // Writers of rows hold ShareUpdateExclusive, Share or Exclusive; what is left are fence pins.
+    const Overdue first = look(name, slot);
+    if (std::max(first.row, first.youngest) < grace) return;
+    // One consistent listing of who holds what comes before the second look: whoever pinned the
+    // slot then cannot have been granted anything since.
     const LOCKTAG tag = slot_tag(name, slot);
-    int all = 0, writing = 0;
-    VirtualTransactionId *writers = lock_holders(tag, ShareUpdateExclusiveLock, &writing);
-    VirtualTransactionId *holders = lock_holders(tag, ExclusiveLock, &all);
-    const bool renewing = pending_over >= 0 && pending_over < grace;
-    for (int i = 0; i < all; i++) {
-        const bool writer = contains(writers, writing, holders[i]);
-        const int64 over = writer ? pending_over : row_over;
-        if (over >= grace && !(renewing && !writer)) evict(name, holders[i], over);
+    const LOCKMASK kPins = LOCKBIT_ON(RowShareLock) | LOCKBIT_ON(RowExclusiveLock);
+    const LockData *locks = GetLockStatusData();
+    const Overdue over = look(name, slot);
+    for (int i = 0; i < locks->nelements; i++) {
+        const LockInstanceData &entry = locks->locks[i];
+        if (std::memcmp(&entry.locktag, &tag, sizeof tag) != 0 || entry.holdMask == 0) continue;
+        if (entry.pid == 0 || entry.pid == MyProcPid) continue;
+        const bool pin = (entry.holdMask & ~kPins) == 0;
+        // A renewal under way, not yet over, speaks for the writers of the same holder.
+        const bool spared = pin && over.youngest >= 0 && over.youngest < grace;
+        const int64 due = pin ? over.row : written_by(over, entry.pid);
+        if (due >= grace && !spared) evict(name, compat::holder_of(entry), due);
     }
 }
 

@@ -39,10 +39,6 @@ bool still_strict(const txn::Check &check) {
     return check.command == GetCurrentCommandId(false) && clock_now().boot < check.expires_boot;
 }
 
-// Cascades and SECURITY DEFINER functions write as somebody else: what counts is the role that the
-// session has set.  Inside maintenance commands the session's role must not be borrowed.
-Oid writing_role() { return InSecurityRestrictedOperation() ? GetUserId() : GetOuterUserId(); }
-
 }  // namespace
 
 int err_site(const Site &site) {
@@ -71,7 +67,7 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     std::span<Lease> rows = read_lock(name);
     const Lease *seen = acceptable(rows, token, strict);
     if (seen == nullptr) report_stale(name, rows, token, site);
-    check_holder(name, *seen, writing_role(), "write under");
+    check_holder(name, *seen, "write under");
     const LOCKTAG tag = slot_tag(name, seen->slot);
     const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
     if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under", name, tag, mode);

@@ -98,7 +98,9 @@ bool await_own_attempt(const Request &request) {
 
 // The answer to a retry: the same grant, its lease running in full again.
 int64 renew_own(const Request &request, const Lease &own) {
-    return renew_lease(request.name, own.token, request.ttl, request.durable) ? own.token : 0;
+    bool busy = false;  // then the answer is "not now": ask again
+    return renew_lease(request.name, own.token, request.ttl, request.durable, &busy) ? own.token
+                                                                                     : 0;
 }
 
 Attempt answer_own(const Request &request, Sighting &sighting) {
@@ -134,7 +136,7 @@ void bury_expired_shared(const Request &request, std::span<Lease> rows) {
     for (Lease &row : rows) {
         if (row.slot == 0 || row.released) continue;
         row.released = true;
-        row.released_at = clock_now().wall;
+        row.released_at = DT_NOBEGIN;
         update_lease(row);
         announce(Event::kExpired, request.name, row);
     }
@@ -148,6 +150,7 @@ Attempt take_exclusive(const Request &request, Sighting &sighting) {
         return {0, 0};
     }
     std::span<Lease> rows = read_lock(request.name);
+    txn::require_room(rows.size());
     bool others = false;
     for (const Lease &row : rows) {
         if (row.slot == 0) continue;
@@ -237,8 +240,22 @@ int64 take_free_slot(const Request &request, Slots &slots) {
     return 0;
 }
 
+// Two attempts of one request would find two free slots: the second waits for the first to end.
+bool one_at_a_time(const Request &request) {
+    if (request.request_id == nullptr) return true;
+    const std::string_view id{reinterpret_cast<const char *>(request.request_id->data), UUID_LEN};
+    const auto name = static_cast<int64>(lock_hash(request.name, 0));
+    return lock_within(lock_tag(LockClass::kRequest, lock_hash(id, name)), ExclusiveLock,
+                       kPatienceMs);
+}
+
 Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sighting) {
-    if (await_own_attempt(request)) return answer_own(request, sighting);
+    if (!one_at_a_time(request)) return {0, 0};
+    if (request.request_id != nullptr) {
+        seen = read_lock(request.name);
+        const Verdict verdict = judge(seen, request, sighting);
+        if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
+    }
     Locks locks(request.name);
     const LOCKMODE mode = take_name(locks, request, seen);
     if (mode == NoLock) {

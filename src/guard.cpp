@@ -39,18 +39,18 @@ void sweep() {
     }
 }
 
-void fill(Guard *guard, const Trigger *trigger, Relation table) {
-    const MemoryContext before = MemoryContextSwitchTo(guard->context);
-    if (trigger->tgnargs < 1 || trigger->tgnargs > 3)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("trigger function fence_check takes one to three arguments"),
-                errdetail("Trigger \"%s\" has %d.", trigger->tgname, trigger->tgnargs),
-                errhint("They are: lock template, mode, token column. Use distlock.protect."));
-    guard->lock = parse_template(trigger->tgargs[0], table);
-    guard->mode = trigger->tgnargs > 1 ? parse_fence_mode(trigger->tgargs[1]) : FenceMode::kLive;
+void fill(Guard *guard, int count, char *const *arguments, Relation table) {
+    if (count < 1 || count > 3)
+        ereport(
+            ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("trigger function fence_check takes one to three arguments"),
+            errdetail("A trigger of table \"%s\" has %d.", RelationGetRelationName(table), count),
+            errhint("They are: lock template, mode, token column. Use distlock.protect."));
+    guard->lock = parse_template(arguments[0], table);
+    guard->mode = count > 1 ? parse_fence_mode(arguments[1]) : FenceMode::kLive;
     guard->token_column = 0;
-    if (trigger->tgnargs > 2 && trigger->tgargs[2][0] != '\0') {
-        guard->token_column = find_column(table, trigger->tgargs[2], "a fence trigger");
+    if (count > 2 && arguments[2][0] != '\0') {
+        guard->token_column = find_column(table, arguments[2], "a fence trigger");
         check_token_column(table, guard->token_column);
     }
     if (guard->mode == FenceMode::kRow && guard->token_column == 0)
@@ -58,9 +58,6 @@ void fill(Guard *guard, const Trigger *trigger, Relation table) {
                 errmsg("mode \"row\" needs a token column"),
                 errdetail("The row itself remembers its token there."),
                 errhint("Name a bigint column as token_column."));
-    initStringInfo(&guard->name);
-    initStringInfo(&guard->other_name);
-    MemoryContextSwitchTo(before);
 }
 
 }  // namespace
@@ -110,9 +107,27 @@ Guard *find_guard(const Trigger *trigger, Relation table) {
     guard->relation = RelationGetRelid(table);
     guard->context =
         AllocSetContextCreate(CacheMemoryContext, "distlock guard", ALLOCSET_SMALL_SIZES);
-    fill(guard, trigger, table);
+    const MemoryContext before = MemoryContextSwitchTo(guard->context);
+    fill(guard, trigger->tgnargs, trigger->tgargs, table);
+    initStringInfo(&guard->name);
+    initStringInfo(&guard->other_name);
+    MemoryContextSwitchTo(before);
     guard->valid = true;
     return guard;
+}
+
+const char *find_fault(Oid oid, int count, char *const *arguments) {
+    const char *message = nullptr;
+    (void)pg::in_subtransaction(
+        [&] {
+            Guard guard{};
+            Relation table = relation_open(oid, AccessShareLock);
+            fill(&guard, count, arguments, table);
+            relation_close(table, AccessShareLock);
+            return true;
+        },
+        ERRCODE_INVALID_PARAMETER_VALUE, &message);
+    return message;
 }
 
 void watch_tables() { CacheRegisterRelcacheCallback(table_changed, 0); }

@@ -32,6 +32,9 @@ struct Guard {
 // The trigger's guard; error (22023) when its arguments do not fit its table (any more).
 Guard *find_guard(const Trigger *trigger, Relation table);
 
+// What is wrong with a trigger's arguments as the table is now; null = nothing.
+const char *find_fault(Oid table, int count, char *const *arguments);
+
 // Error unless the column can carry tokens.
 void check_token_column(Relation table, AttrNumber column);
 

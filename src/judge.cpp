@@ -46,22 +46,18 @@ bool concerns(const Lease &row, const Request &request) {
     return request.mode != Mode::kShared || row.slot == 0;
 }
 
-// Follows the youngest of the rows in the way; true once they have stood unchanged for long enough.
+// True once all the rows in the way have stood unchanged for as long as the longest was granted.
 bool outwatched(std::span<Lease> rows, const Request &request, Sighting &sighting,
                 const Instant &now, int64 *left) {
-    int64 token = 0, length = 0;
-    TimestampTz renewed = 0;
+    uint64 leases = 0;
+    int64 length = 0;
     for (const Lease &row : rows) {
         if (!concerns(row, request) || busy_for(row, now) <= 0) continue;
-        token = std::max(token, row.token);
-        renewed = std::max(renewed, row.renewed.wall);
+        leases += lock_hash({reinterpret_cast<const char *>(&row.renewed), sizeof row.renewed},
+                            row.token);
         length = std::max(length, row.expires.boot - row.renewed.boot + row.lock_delay);
     }
-    if (sighting.token != token || sighting.renewed != renewed) {
-        sighting = {token, renewed, now.boot};
-        *left = length;
-        return false;
-    }
+    if (sighting.leases != leases) sighting = {leases, now.boot};
     *left = sighting.since + length - now.boot;
     return *left <= 0;
 }
@@ -84,6 +80,11 @@ bool same_request(const Lease &lease, const Request &request) {
            std::memcmp(lease.request_id->data, request.request_id->data, UUID_LEN) == 0 &&
            lease.role == request.role && mode == request.mode &&
            lease.capacity == request.capacity && lease.session_pid == 0;
+}
+
+bool lives(const Lease &lease) {
+    if (state_of(lease, clock_now()) != State::kHeld) return false;
+    return lease.session_pid == 0 || !session_is_gone(lease);
 }
 
 bool is_busy(const Lease &lease) { return blocks_for(lease, clock_now()) > 0; }

@@ -23,9 +23,8 @@ inline constexpr int64 kForever = -1;
 // What one queue head has been looking at: leases that do not change for as long as they were
 // granted are over, whatever the clocks say (one was set back, or the row is another machine's).
 struct Sighting {
-    int64 token = 0;
-    TimestampTz renewed = 0;
-    int64 since = 0;  // BOOTTIME of the first look
+    uint64 leases = 0;  // what all of them look like, as one number
+    int64 since = 0;    // BOOTTIME of the first look
 };
 
 struct Verdict {
@@ -47,6 +46,9 @@ bool wants_permit(std::span<Lease> rows, const Request &request);
 
 // Whether the row is the living or pending grant of the very same request.
 bool same_request(const Lease &lease, const Request &request);
+
+// Whether the grant is held: not over, and its session, if it is bound to one, is there.
+bool lives(const Lease &lease);
 
 // Whether the slot is held, or kept from being taken for now.
 bool is_busy(const Lease &lease);

@@ -5,9 +5,7 @@
 #include <bit>
 #include <cstring>
 
-extern "C" {
-#include "mb/pg_wchar.h"
-}
+#include "clip.hpp"
 
 namespace distlock::label {
 namespace {
@@ -16,7 +14,7 @@ namespace {
 constexpr auto kWaiting = std::bit_cast<ProgressCommandType>(0xD157);
 
 enum Param : int { kMode, kSince, kOwnerLength, kOwner };
-constexpr int kParams = kOwner + kOwnerBytes / static_cast<int>(sizeof(int64));
+constexpr int kParams = kOwner + kLabelBytes / static_cast<int>(sizeof(int64));
 static_assert(kParams <= PGSTAT_NUM_PROGRESS_PARAM);
 
 bool showing() { return MyBEEntry != nullptr && MyBEEntry->st_progress_command == kWaiting; }
@@ -31,10 +29,9 @@ void show(const Request &request) {
     values[kMode] = static_cast<int64>(request.mode);
     values[kSince] = GetCurrentTimestamp();
     if (request.owner != nullptr) {
-        const auto owner = pg::from_datum<std::string_view>(PointerGetDatum(request.owner));
-        const int length = pg_mbcliplen(owner.data(), static_cast<int>(owner.size()), kOwnerBytes);
-        values[kOwnerLength] = length;
-        std::memcpy(&values[kOwner], owner.data(), static_cast<std::size_t>(length));
+        const std::string_view owner = clip_label(request.owner);
+        values[kOwnerLength] = static_cast<int64>(owner.size());
+        std::memcpy(&values[kOwner], owner.data(), owner.size());
     }
     pgstat_progress_start_command(kWaiting, InvalidOid);
     pgstat_progress_update_multi_param(kParams, index, values);
@@ -54,7 +51,7 @@ void each(EachLabel body, void *context) {
         if (status.st_progress_command != kWaiting || status.st_databaseid != MyDatabaseId)
             continue;
         const int64 *values = status.st_progress_param;
-        const auto length = std::clamp<int64>(values[kOwnerLength], 0, kOwnerBytes);
+        const auto length = std::clamp<int64>(values[kOwnerLength], 0, kLabelBytes);
         body({status.st_procpid,
               static_cast<Mode>(values[kMode]),
               values[kSince],

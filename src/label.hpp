@@ -13,10 +13,8 @@ struct Label {
     int pid;
     Mode mode;
     TimestampTz since;
-    std::string_view owner;  // at most kOwnerBytes; empty = none
+    std::string_view owner;  // at most kLabelBytes; empty = none
 };
-
-inline constexpr int kOwnerBytes = 128;
 
 void show(const Request &request);
 void clear();

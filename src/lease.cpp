@@ -136,6 +136,7 @@ std::span<Lease> collect(std::string_view name, Snapshot snapshot, Keep keep) {
             rows = static_cast<Lease *>(repalloc(rows, room * sizeof(Lease)));
         }
         rows[count] = copy_lease(slot);
+        if (!IsMVCCSnapshot(snapshot)) rows[count].writer = snapshot->xmin;
         return rows[count++].slot != 0 || !IsMVCCSnapshot(snapshot);
     });
     return {rows, count};

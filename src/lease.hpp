@@ -38,7 +38,14 @@ struct Lease {
     const pg_uuid_t *request_id;  // null = none
     struct varlena *owner;        // text as stored, maybe compressed; null = none
     struct varlena *metadata;     // jsonb as stored; null = none
+    TransactionId writer;         // of a pending version: who is writing it; else invalid
 };
+
+// A shared grant that an exclusive one took over is marked released, at no time: its own holder
+// never gave it back.
+inline bool is_buried(const Lease &lease) {
+    return lease.released && TIMESTAMP_IS_NOBEGIN(lease.released_at);
+}
 
 enum class State { kFree, kHeld, kExpired, kMinHold, kLockDelay };
 

@@ -34,12 +34,14 @@ struct Mark {
 };
 
 void refuse_lower(std::string_view resource, int64 token, const Mark &mark, const Site &site) {
-    if (token >= mark.token()) return;
+    if (token > 0 && token >= mark.token()) return;
     ereport(ERROR, errcode(kStaleToken),
             errmsg("stale fencing token " INT64_FORMAT " for resource \"%.*s\"", token,
                    static_cast<int>(resource.size()), resource.data()),
-            errdetail("Its high-water mark is " INT64_FORMAT ", reached at %s.", mark.token(),
-                      timestamptz_to_str(DatumGetTimestampTz(mark.values[kRaisedAt]))),
+            mark.tuple == nullptr
+                ? errdetail("It has no high-water mark yet; tokens are positive.")
+                : errdetail("Its high-water mark is " INT64_FORMAT ", reached at %s.", mark.token(),
+                            timestamptz_to_str(DatumGetTimestampTz(mark.values[kRaisedAt]))),
             errhint("This caller lost its lock in the other system. Throw its work away: acquire "
                     "again and start from a fresh read."),
             err_site(site));
@@ -77,7 +79,7 @@ bool pin(std::string_view resource, int64 token, const Site &site) {
 }  // namespace
 
 bool reaches_mark(std::string_view resource, int64 token) {
-    return token >= Mark(resource).token();
+    return token > 0 && token >= Mark(resource).token();
 }
 
 void pass_mark(std::string_view resource, int64 token, const Site &site) {

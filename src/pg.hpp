@@ -91,6 +91,13 @@ inline Datum text_datum(std::string_view s) {
     return PointerGetDatum(cstring_to_text_with_len(s.data(), static_cast<int>(s.size())));
 }
 
+// The role that acts on locks: the one that the session has set, also within SECURITY DEFINER
+// functions and foreign-key actions, so that one role acquires and writes.  Inside maintenance
+// commands (ANALYZE, REINDEX, ...) the session's role must not be borrowed.
+inline Oid acting_role() {
+    return InSecurityRestrictedOperation() ? GetUserId() : GetOuterUserId();
+}
+
 // A NUL-terminated palloc'd copy, for messages and C interfaces.
 inline char *c_string(std::string_view s) { return pnstrdup(s.data(), s.size()); }
 
@@ -124,10 +131,10 @@ void finally(Body body, Cleanup cleanup) {
 
 // Runs `body` in a subtransaction of its own, which stays when body() returns true: the heavyweight
 // locks it took then belong to CurTransactionResourceOwner.  On false it is undone.  An error with
-// SQLSTATE `swallowed` counts as false; any other goes on its way once the subtransaction is
-// undone.
+// SQLSTATE `swallowed` counts as false and leaves its text in *message; any other goes on its way
+// once the subtransaction is undone.
 template <Plain Body>
-bool in_subtransaction(Body body, int swallowed = 0) {
+bool in_subtransaction(Body body, int swallowed = 0, const char **message = nullptr) {
     const MemoryContext context = CurrentMemoryContext;
     const ResourceOwner owner = CurrentResourceOwner;
     volatile bool keep = false;
@@ -151,6 +158,7 @@ bool in_subtransaction(Body body, int swallowed = 0) {
         CurrentResourceOwner = owner;
         if (error->sqlerrcode != swallowed) ReThrowError(error);
         keep = false;
+        if (message != nullptr) *message = pstrdup(error->message);
         FreeErrorData(error);
     }
     PG_END_TRY();

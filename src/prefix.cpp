@@ -98,7 +98,7 @@ void check_prefix(std::string_view name) {
     const Grant *covering = nullptr;
     for (const Grant *grant = grants; grant != nullptr; grant = grant->next) {
         if (!name.starts_with(grant->prefix)) continue;
-        if (is_member_of_role(GetUserId(), grant->role)) return;
+        if (is_member_of_role(pg::acting_role(), grant->role)) return;
         covering = grant;
     }
     if (covering == nullptr) return;
@@ -109,7 +109,8 @@ void check_prefix(std::string_view name) {
         errdetail("Names that begin with \"%.*s\" are kept to role %s, of which role %s is not "
                   "a member.",
                   static_cast<int>(covering->prefix.size()), covering->prefix.data(),
-                  role != nullptr ? role : "(dropped)", GetUserNameFromId(GetUserId(), false)),
+                  role != nullptr ? role : "(dropped)",
+                  GetUserNameFromId(pg::acting_role(), false)),
         errhint("Ask for distlock.grant_prefix, or use another name."));
 }
 

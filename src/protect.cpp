@@ -40,7 +40,10 @@ bool finds(const char *query) {
     const int level = NewGUCNestLevel();
     (void)set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
                             true, 0, false);
+    // The table is locked: what its last writer committed must be seen.
+    PushActiveSnapshot(GetLatestSnapshot());
     const int result = SPI_execute(query, true, 1);
+    PopActiveSnapshot();
     AtEOXact_GUC(true, level);
     if (result < 0) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
     return SPI_processed > 0;

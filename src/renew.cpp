@@ -19,8 +19,7 @@ enum class Want { kCurrent, kLiving };
 Lease *find_grant(std::span<Lease> rows, int64 token, Want want) {
     Lease *lease = current_grant(rows, token);
     if (lease == nullptr || want == Want::kCurrent) return lease;
-    if (state_of(*lease, clock_now()) != State::kHeld) return nullptr;
-    return lease->session_pid != 0 && session_is_gone(*lease) ? nullptr : lease;
+    return lives(*lease) ? lease : nullptr;
 }
 
 struct Action {
@@ -36,7 +35,7 @@ Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
     for (;;) {
         const Lease *seen = find_grant(read_lock(name), token, action.want);
         if (seen == nullptr) return nullptr;
-        if (!action.anybody) check_holder(name, *seen, GetUserId(), action.verb);
+        if (!action.anybody) check_holder(name, *seen, action.verb);
         const LOCKTAG tag = slot_tag(name, seen->slot);
         if (action.busy != nullptr) {
             *action.busy = !lock_now(tag, ShareUpdateExclusiveLock);
@@ -56,7 +55,7 @@ const char *lost_because(std::span<Lease> rows, int64 token) {
     bool newer = false;
     if (token <= 0) return "not_held";
     for (const Lease &row : rows) {
-        if (row.token == token && row.released) return "not_held";
+        if (row.token == token && row.released) return is_buried(row) ? "superseded" : "not_held";
         newer |= row.token > token;
     }
     return newer ? "superseded" : "not_held";
@@ -113,14 +112,15 @@ void log_force(std::string_view name, const Lease &lease) {
 
 }  // namespace
 
-void check_holder(std::string_view name, const Lease &lease, Oid role, const char *action) {
-    if (is_member_of_role(role, lease.role)) return;
+void check_holder(std::string_view name, const Lease &lease, const char *action) {
+    if (is_member_of_role(pg::acting_role(), lease.role)) return;
     const char *holder = GetUserNameFromId(lease.role, true);
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("permission denied to %s lock \"%.*s\"", action, static_cast<int>(name.size()),
                    name.data()),
             errdetail("It was acquired by role %s, of which role %s is not a member.",
-                      holder != nullptr ? holder : "(dropped)", GetUserNameFromId(role, false)),
+                      holder != nullptr ? holder : "(dropped)",
+                      GetUserNameFromId(pg::acting_role(), false)),
             errhint("Use the role that acquired the lock, or a member of it."));
 }
 

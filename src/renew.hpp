@@ -11,8 +11,8 @@ namespace distlock {
 // How long renew, release and fence wait for somebody's open transaction.
 inline constexpr int kPatienceMs = 1000;
 
-// 42501 unless `role` is a member of the role that acquired.
-void check_holder(std::string_view name, const Lease &lease, Oid role, const char *action);
+// 42501 unless the acting role is a member of the role that acquired.
+void check_holder(std::string_view name, const Lease &lease, const char *action);
 
 // The new expiry, or nullopt when the lease is lost.  ttl 0 = the lease's own, which never
 // shortens. With `busy`, does not wait for an open transaction in the way, but says so and returns

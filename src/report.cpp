@@ -1,6 +1,7 @@
 // report.cpp - see report.hpp.
 #include "report.hpp"
 
+#include "clip.hpp"
 #include "wake.hpp"
 
 extern "C" {
@@ -12,7 +13,7 @@ namespace {
 
 void append_holder(StringInfo out, const Lease &lease) {
     if (lease.owner != nullptr) {
-        const auto owner = pg::from_datum<std::string_view>(PointerGetDatum(lease.owner));
+        const std::string_view owner = clip_label(lease.owner);
         appendStringInfo(out, " by \"%.*s\"", static_cast<int>(owner.size()), owner.data());
     }
     const char *role = GetUserNameFromId(lease.role, true);

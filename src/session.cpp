@@ -25,7 +25,8 @@ struct Change {
     uint64 key;
     int64 token;
     bool bind;
-    bool locked;  // the session lock has been taken (pre-commit)
+    bool locked;     // the session lock has been taken (pre-commit)
+    Bound *binding;  // allocated before the commit, which must not run out of memory
     SubTransactionId owner;
     Change *below;
 };
@@ -45,15 +46,15 @@ void push(std::string_view name, int64 token, bool bind) {
                .token = token,
                .bind = bind,
                .locked = false,
+               .binding = nullptr,
                .owner = GetCurrentSubTransactionId(),
                .below = changes};
     changes = change;
 }
 
 void remember(const Change &change) {
-    auto *entry = static_cast<Bound *>(MemoryContextAlloc(TopMemoryContext, sizeof(Bound)));
-    *entry = {change.queue, change.key, change.token, bound};
-    bound = entry;
+    *change.binding = {change.queue, change.key, change.token, bound};
+    bound = change.binding;
 }
 
 // True if the session had it.
@@ -117,6 +118,7 @@ void take_session_locks() {
         const LOCKTAG tag = session_tag(c->key);
         (void)LockAcquire(&tag, ExclusiveLock, true, false);
         c->locked = true;
+        c->binding = static_cast<Bound *>(MemoryContextAlloc(TopMemoryContext, sizeof(Bound)));
     }
 }
 
@@ -125,7 +127,10 @@ void end_session_changes(bool committed) {
     changes = nullptr;
     // Newest first: of a grant and its release in one transaction, the release comes first here.
     for (Change *c = list; c != nullptr; c = c->below) {
-        if (c->bind && c->locked && !committed) drop_lock(c->key);
+        if (c->bind && c->locked && !committed) {
+            drop_lock(c->key);
+            if (c->binding != nullptr) pfree(c->binding);
+        }
         if (c->bind && committed) remember(*c);
     }
     for (Change *c = list; committed && c != nullptr; c = c->below)

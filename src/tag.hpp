@@ -17,6 +17,7 @@ enum class LockClass : uint16 {
     kTurnstile = 0xD2,  // the queue of a name
     kSession = 0xD3,    // a session-bound grant: name and token
     kResource = 0xD4,   // a resource with a high-water mark
+    kRequest = 0xD5,    // a request_id of a shared grant or a permit
 };
 
 // Secret-keyed hash of a name and a number (slot or token).

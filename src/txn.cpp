@@ -136,11 +136,12 @@ bool is_touched(uint64 queue) {
 
 // One transaction must not starve the server's lock table.
 void report_budget() {
-    ereport(
-        ERROR, errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many distinct locks in one transaction"),
-        errdetail("It uses %d locks, half of what the server's lock table holds.", touched_count),
-        errhint("Use smaller transactions, or one lock for a whole group of rows, or increase "
-                "max_locks_per_transaction."));
+    ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY),
+            errmsg("too many distinct locks in one transaction"),
+            errdetail("It uses %d and may use %d, half of what the server's lock table holds.",
+                      touched_count, lock_budget()),
+            errhint("Use smaller transactions, or one lock for a whole group of rows, or increase "
+                    "max_locks_per_transaction."));
 }
 
 // The savepoint is gone: so are its locks, and with them its checks.
@@ -264,6 +265,10 @@ void touch(std::string_view name) {
     touched_top = entry;
     touched_count++;
     if (touched_set != nullptr) (void)hash_search(touched_set, &queue, HASH_ENTER, nullptr);
+}
+
+void require_room(std::size_t locks) {
+    if (locks > static_cast<std::size_t>(room())) report_budget();
 }
 
 int room() { return std::max(0, lock_budget() - touched_count); }

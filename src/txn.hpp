@@ -15,8 +15,9 @@ void register_callbacks();
 // end (commit, abort, or rollback to the savepoint), after the locks are released.  Error when the
 // transaction uses as many as it may.
 void touch(std::string_view name);
-// How many more it may use.
+// How many more it may use; error when there is no room for that many.
 int room();
+void require_room(std::size_t locks);
 
 // Whether the transaction has pinned, granted, renewed or released something that still stands.
 bool touched();

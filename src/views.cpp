@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arguments.hpp"
+#include "guard.hpp"
 #include "label.hpp"
 #include "lease.hpp"
 #include "resultset.hpp"
@@ -50,10 +51,17 @@ ArrayType *pinned_by(const Lease &lease) {
     return pids == 0 ? nullptr : construct_array(array, pids, INT4OID, 4, true, TYPALIGN_INT);
 }
 
+int64 remaining_ms(const Lease &lease, State state, const Instant &now) {
+    if (state == State::kExpired) return 0;
+    const int64 left = state == State::kHeld ? -over_for(lease, now) : busy_for(lease, now);
+    return std::max<int64>(0, left) / 1000;
+}
+
 void put_lock(Lease &lease, void *context) {
     const Instant now = clock_now();
-    const State state = state_of(lease, now);
+    State state = state_of(lease, now);
     if (state == State::kFree) return;
+    if (state == State::kHeld && !lives(lease)) state = State::kExpired;  // its session is gone
     RowBuilder<17> row;
     row.text(name_of(lease));
     row.value(Int32GetDatum(lease.slot));
@@ -68,9 +76,7 @@ void put_lock(Lease &lease, void *context) {
     row.value(TimestampTzGetDatum(lease.acquired.wall));
     row.value(TimestampTzGetDatum(lease.renewed.wall));
     row.value(TimestampTzGetDatum(lease.expires.wall));
-    row.value(Int64GetDatum(
-        std::max<int64>(0, state == State::kHeld ? -over_for(lease, now) : busy_for(lease, now)) /
-        1000));
+    row.value(Int64GetDatum(remaining_ms(lease, state, now)));
     row.value(Int64GetDatum(lease.grants));
     row.value(Int64GetDatum(lease.takeovers));
     row.value_or_null(lease.session_pid != 0, Int32GetDatum(lease.session_pid));
@@ -99,6 +105,20 @@ void put_waiter(const label::Label &label, void *context) {
     row.put(static_cast<FunctionCallInfo>(context));
 }
 
+std::span<char *> trigger_arguments(FunctionCallInfo fcinfo, int i) {
+    const auto bytes = pg::arg<std::string_view>(fcinfo, i).value_or("");
+    auto **arguments = static_cast<char **>(palloc(sizeof(char *) * (bytes.size() + 1)));
+    std::size_t count = 0, start = 0;
+    for (std::size_t at = 0; at < bytes.size(); at++) {
+        if (bytes[at] != '\0') continue;
+        // The function may be called with anything: only valid text may become text.
+        (void)pg_verifymbstr(bytes.data() + start, static_cast<int>(at - start), false);
+        arguments[count++] = pnstrdup(bytes.data() + start, at - start);
+        start = at + 1;
+    }
+    return {arguments, count};
+}
+
 }  // namespace
 }  // namespace distlock
 
@@ -123,9 +143,7 @@ DISTLOCK_FUNCTION(distlock_leader) {
     InitMaterializedSRF(fcinfo, 0);
     const std::span<Lease> rows = read_lock(name);
     const Lease *lease = row_of_slot(rows, 0);
-    if (lease == nullptr || lease->released || !is_busy(*lease) ||
-        state_of(*lease, clock_now()) != State::kHeld ||
-        current_grant(rows, lease->token) == nullptr)
+    if (lease == nullptr || !lives(*lease) || current_grant(rows, lease->token) == nullptr)
         return Datum{0};
     RowBuilder<5> row;
     row.value(Int64GetDatum(lease->token));
@@ -151,20 +169,19 @@ DISTLOCK_FUNCTION(distlock_waiter_rows) {
 
 // The arguments of a trigger, which the catalog keeps as a row of NUL-terminated strings.
 DISTLOCK_FUNCTION(distlock_trigger_arguments) {
-    if (fcinfo->args[0].isnull) {
-        fcinfo->isnull = true;
-        return Datum{0};
-    }
-    const auto bytes = pg::from_datum<std::string_view>(fcinfo->args[0].value);
-    auto *array = static_cast<Datum *>(palloc(sizeof(Datum) * (bytes.size() + 1)));
-    int count = 0;
-    std::size_t start = 0;
-    for (std::size_t at = 0; at < bytes.size(); at++) {
-        if (bytes[at] != '\0') continue;
-        // The function may be called with anything: only valid text may become text.
-        (void)pg_verifymbstr(bytes.data() + start, static_cast<int>(at - start), false);
-        array[count++] = pg::text_datum({bytes.data() + start, at - start});
-        start = at + 1;
-    }
-    return PointerGetDatum(construct_array(array, count, TEXTOID, -1, false, TYPALIGN_INT));
+    const std::span<char *> arguments = trigger_arguments(fcinfo, 0);
+    auto *array = static_cast<Datum *>(palloc(sizeof(Datum) * (arguments.size() + 1)));
+    for (std::size_t i = 0; i < arguments.size(); i++) array[i] = pg::text_datum(arguments[i]);
+    return PointerGetDatum(construct_array(array, static_cast<int>(arguments.size()), TEXTOID, -1,
+                                           false, TYPALIGN_INT));
+}
+
+DISTLOCK_FUNCTION(distlock_trigger_fault) {
+    const std::span<char *> arguments = trigger_arguments(fcinfo, 1);
+    const char *fault = fcinfo->args[0].isnull
+                            ? nullptr
+                            : find_fault(DatumGetObjectId(fcinfo->args[0].value),
+                                         static_cast<int>(arguments.size()), arguments.data());
+    fcinfo->isnull = fault == nullptr;
+    return fault == nullptr ? Datum{0} : pg::text_datum(fault);
 }

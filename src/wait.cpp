@@ -52,6 +52,7 @@ void check_client() {
 void sleep_for(int64 us) {
     static constinit uint32 event = 0;
     if (event == 0) event = compat::wait_event("DistlockWait");
+    InvalidateCatalogSnapshot();
     const auto ms = static_cast<long>((std::min(us, kLongestSleep) + 999) / 1000);
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, event);
 }
@@ -86,6 +87,7 @@ template <pg::Plain Body>
 bool as_head(const Request &request, const Deadline &deadline, Body body) {
     const LOCKTAG turnstile = turnstile_tag(queue_of(request.name));
     label::show(request);
+    InvalidateCatalogSnapshot();  // look-ups leave one behind, which would hold back vacuum
     const bool reached = lock_within(turnstile, ExclusiveLock, deadline.left_ms());
     if (reached) {
         body();
@@ -135,11 +137,23 @@ bool try_all(std::span<const Request> requests, std::size_t head, int64 *tokens,
     });
 }
 
+// A look without locks first: what cannot be had must not cost a transaction id.
+bool all_grantable(std::span<const Request> requests, std::size_t *busy) {
+    for (std::size_t i = 0; i < requests.size(); i++) {
+        Sighting sighting;
+        const Verdict verdict = judge(read_lock(requests[i].name), requests[i], sighting);
+        if (verdict.grantable || verdict.own != nullptr) continue;
+        *busy = i;
+        return false;
+    }
+    return true;
+}
+
 int64 standing_token(std::string_view name, int64 *retry_in) {
     const Instant now = clock_now();
     const std::span<Lease> rows = read_lock(name);
     const Lease *lease = standing_grant(rows);
-    if (lease == nullptr || state_of(*lease, now) != State::kHeld || !is_busy(*lease)) {
+    if (lease == nullptr || !lives(*lease)) {
         *retry_in = kLongestSleep;
         return 0;
     }
@@ -171,7 +185,7 @@ int64 acquire_within(const Request &request) {
 bool acquire_all_within(std::span<const Request> requests, int64 *tokens, std::size_t *busy) {
     const Deadline deadline(requests[0].wait);
     const std::size_t nobody = requests.size();
-    if (try_all(requests, nobody, tokens, busy)) return true;
+    if (all_grantable(requests, busy) && try_all(requests, nobody, tokens, busy)) return true;
     if (requests[0].wait == 0) return false;
     refuse_to_hold_and_wait(requests[*busy]);
     notice_old_snapshot();
@@ -186,7 +200,7 @@ bool acquire_all_within(std::span<const Request> requests, int64 *tokens, std::s
                     judge(read_lock(requests[head].name), requests[head], sighting);
                 *retry_in = verdict.retry_in;
                 if (!verdict.grantable && verdict.own == nullptr) return false;
-                got = try_all(requests, head, tokens, busy);
+                got = all_grantable(requests, busy) && try_all(requests, head, tokens, busy);
                 return got || *busy != head;
             });
         });
