@@ -199,7 +199,10 @@ LOCKMODE take_name(Locks &locks, const Request &request, std::span<Lease> rows) 
     const LOCKTAG tag = slot_tag(request.name, 0);
     if (!lock_within(tag, ShareLock, kPatienceMs)) return NoLock;
     unlock(tag, ShareLock);
-    return locks.take(0, ShareLock) ? ShareLock : NoLock;
+    // If it has given up, this is the first permit now.
+    const bool begun = row_of_slot(read_lock(request.name), 0) != nullptr;
+    const LOCKMODE now = begun ? ShareLock : ExclusiveLock;
+    return locks.take(0, now) ? now : NoLock;
 }
 
 struct Slots {

@@ -94,6 +94,7 @@ std::string_view prefix_argument(FunctionCallInfo fcinfo) {
 }  // namespace
 
 void check_prefix(std::string_view name) {
+    AcceptInvalidationMessages();  // a grant that has committed counts at once, in any transaction
     if (!loaded) load();
     const Grant *covering = nullptr;
     for (const Grant *grant = grants; grant != nullptr; grant = grant->next) {

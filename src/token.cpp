@@ -92,10 +92,10 @@ int64 step(Value value) {
     SequencePage page = lock_page(sequence);
     const bool own = *page.mark == own_mark(page);
     const int64 last = page.data->last_value;
-    // A state from elsewhere may have been used before, by a server that is gone: another standby
-    // promoted from it, an earlier restore.  That one began as far ahead of the clock as we do, but
-    // earlier; so begin behind what it can have reached.
-    const bool foreign = !own && page.data->is_called && now != 0;
+    // A state from elsewhere may have been used before, by a server that is gone (another standby
+    // promoted from it, an earlier restore) or by a sequence that was dropped.  That one began as
+    // far ahead of the clock as we do, but earlier; so begin behind what it can have reached.
+    const bool foreign = !own && now != 0;
     const int64 next = std::max(value(last, now), foreign ? now + kReserveTime : 0);
     if (next >= kTokenLimit) {
         UnlockReleaseBuffer(page.buffer);
