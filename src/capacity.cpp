@@ -32,8 +32,10 @@ Lease new_header(std::string_view name) {
 // The capacity before; nullopt when the lock was not known.
 std::optional<int32> set_capacity(std::string_view name, int32 capacity) {
     const LOCKTAG tag = slot_tag(name, 0);
-    if (!lock_within(tag, ShareRowExclusiveLock, kPatienceMs))
-        report_pinned("set the capacity of", name, tag, ShareRowExclusiveLock);
+    // Two transactions that hold grants of the semaphore must not queue behind each other.
+    if (txn::touched() ? !lock_now(tag, ShareRowExclusiveLock)
+                       : !lock_within(tag, ShareRowExclusiveLock, kPatienceMs))
+        report_pinned("set the capacity of lock", name, tag, ShareRowExclusiveLock);
     const std::span<Lease> rows = read_lock(name);
     std::optional<int32> previous;
     if (!rows.empty()) previous = is_semaphore(rows) ? capacity_of(rows) : 1;

@@ -70,7 +70,7 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     check_holder(name, *seen, "write under");
     const LOCKTAG tag = slot_tag(name, seen->slot);
     const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
-    if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under", name, tag, mode);
+    if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under lock", name, tag, mode);
     rows = read_lock(name);
     const Lease *lease = acceptable(rows, token, strict);
     if (lease == nullptr) report_stale(name, rows, token, site);

@@ -41,7 +41,7 @@ Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
             *action.busy = !lock_now(tag, ShareUpdateExclusiveLock);
             if (*action.busy) return nullptr;
         } else if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
-            report_pinned(action.verb, name, tag, ShareUpdateExclusiveLock);
+            report_pinned(psprintf("%s lock", action.verb), name, tag, ShareUpdateExclusiveLock);
         Lease *lease = find_grant(read_lock(name), token, action.want);
         if (lease != nullptr && lease->slot == seen->slot) return lease;
         unlock(tag, ShareUpdateExclusiveLock);

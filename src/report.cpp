@@ -68,7 +68,7 @@ const char *pin_facts(const LOCKTAG &tag, LOCKMODE mode) {
 
 void report_pinned(const char *what, std::string_view name, const LOCKTAG &tag, LOCKMODE mode) {
     ereport(ERROR, errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-            errmsg("could not %s lock \"%.*s\" within 1 s", what, static_cast<int>(name.size()),
+            errmsg("could not %s \"%.*s\" within 1 s", what, static_cast<int>(name.size()),
                    name.data()),
             errdetail("%s", pin_facts(tag, mode)),
             errhint("Try again when that transaction has ended; pg_stat_activity shows what it is "
