@@ -50,10 +50,10 @@ void write_row(const Lease &lease, bool exists) {
 
 // The clocks are read after the token: the lease counts from the last moment before it is written.
 int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mode) {
+    txn::before_write();  // the token is written too
     const int64 token = next_token();
     Lease lease = new_lease(request, old, slot, mode);
     lease.token = token;
-    txn::before_write();
     write_row(lease, old != nullptr);
     txn::after_write(request.durable ? txn::Write::kDurable : txn::Write::kUndurable);
     txn::touch(request.name);

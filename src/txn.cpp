@@ -187,9 +187,10 @@ void set_synchronous_commit(const char *value) {
 void choose_flush() {
     if (writes.durable) {
         if (synchronous_commit < SYNCHRONOUS_COMMIT_ON) set_synchronous_commit("on");
-    } else if (writes.released && !writes.other && writes.only_ours &&
+    } else if ((writes.released || writes.other) && writes.only_ours &&
                pgWalUsage.wal_records == writes.wal_records) {
-        // A release that a crash undoes costs one TTL at most.
+        // A release that a crash undoes costs one TTL at most; a grant that need not be durable asked
+        // for just that.
         if (synchronous_commit != SYNCHRONOUS_COMMIT_OFF) set_synchronous_commit("off");
     }
 }

@@ -23,7 +23,8 @@ void require_room(std::size_t locks);
 bool touched();
 
 // How the commit must be made.  Call before_write() before our first write of a call, after_write()
-// behind the last: a transaction that did nothing but release commits asynchronously.
+// behind the last: a transaction that did nothing but release, or grant what need not be durable,
+// commits asynchronously.
 enum class Write { kDurable, kUndurable, kRelease };
 void before_write();
 void after_write(Write kind);
