@@ -9,6 +9,7 @@ namespace distlock {
 namespace {
 
 constinit HTAB *guards = nullptr;
+constinit Guard *latest = nullptr;  // the one asked for last: a bulk write asks for each row
 
 void table_changed(Datum, Oid relation) {
     if (guards == nullptr) return;
@@ -30,6 +31,7 @@ HTAB *guard_table() {
 
 // Triggers that were dropped or whose table changed; no guard is in use when a new one is made.
 void sweep() {
+    latest = nullptr;
     HASH_SEQ_STATUS all;
     hash_seq_init(&all, guards);
     while (auto *guard = static_cast<Guard *>(hash_seq_search(&all))) {
@@ -95,9 +97,10 @@ void check_token_column(Relation table, AttrNumber column) {
 }
 
 Guard *find_guard(const Trigger *trigger, Relation table) {
+    if (latest != nullptr && latest->trigger == trigger->tgoid && latest->valid) return latest;
     HTAB *all = guard_table();
     auto *guard = static_cast<Guard *>(hash_search(all, &trigger->tgoid, HASH_FIND, nullptr));
-    if (guard != nullptr && guard->valid) return guard;
+    if (guard != nullptr && guard->valid) return latest = guard;
     sweep();
     bool found = false;
     guard = static_cast<Guard *>(hash_search(all, &trigger->tgoid, HASH_ENTER, &found));

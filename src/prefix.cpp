@@ -57,6 +57,7 @@ void load() {
     grants = nullptr;
     const Table table = prefix_table();
     const uint64 before = changes;
+    keep_table_locks(false);  // the caller may go to sleep afterwards
     pg::with_fresh_snapshot([&](Snapshot fresh) {
         scan_versions(table, {}, fresh, [](TupleTableSlot *slot) {
             keep(slot);
@@ -66,6 +67,7 @@ void load() {
     });
     // Not before: an error in the scan must leave nothing that counts as the whole list.
     loaded = before == changes;
+    keep_table_locks(true);
 }
 
 bool find_grant(std::string_view prefix, Oid role, ItemPointerData *tid) {

@@ -8,6 +8,8 @@ extern "C" {
 namespace distlock {
 namespace {
 
+constinit bool table_locks_kept = true;
+
 ScanKeyData equals(AttrNumber column, RegProcedure equal, Datum value) {
     ScanKeyData key;
     ScanKeyInit(&key, column, BTEqualStrategyNumber, equal, value);
@@ -30,10 +32,12 @@ void insert_index_entry(Relation table, Oid oid, HeapTuple tuple, const Datum *v
         entry[i] = values[column - 1];
         entry_nulls[i] = nulls[column - 1];
     }
+    // An update never changes the key, so only an insert can meet a duplicate; looking for one
+    // would visit every dead version of the name.
+    const bool check = form->indisunique && !unchanged;
     if (form->indisready)
         (void)index_insert(index, entry, entry_nulls, &tuple->t_self, table,
-                           form->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged,
-                           nullptr);
+                           check ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged, nullptr);
     index_close(index, NoLock);
 }
 
@@ -63,6 +67,10 @@ void write_version(const Table &where, Datum *values, bool *nulls,
 }
 
 }  // namespace
+
+void keep_table_locks(bool keep) { table_locks_kept = keep; }
+
+bool keeps_table_locks() { return table_locks_kept; }
 
 ScanKeyData text_key(AttrNumber column, std::string_view value) {
     ScanKeyData key = equals(column, F_TEXTEQ, pg::text_datum(value));

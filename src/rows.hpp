@@ -25,6 +25,12 @@ inline Snapshot scan_snapshot(Snapshot snapshot) {
     return IsolationIsSerializable() ? SnapshotAny : snapshot;
 }
 
+// Whether scans leave their table locked (as any SELECT does: cheap) or unlock it at once.  A call
+// that may go to sleep must not hold back ALTER EXTENSION or DROP, so it says false first; the end
+// of the transaction says true again.
+void keep_table_locks(bool keep);
+bool keeps_table_locks();
+
 // Calls visit(slot) for each version that the snapshot shows, far end of the index first, until it
 // returns false: there the newest versions lie, and under an old snapshot dead ones cannot be
 // pruned.
@@ -46,9 +52,9 @@ void scan_versions(const Table &where, std::span<ScanKeyData> keys, Snapshot sna
     }
     index_endscan(scan);
     ExecDropSingleTupleTableSlot(slot);
-    // A reader that goes on to wait must not hold back ALTER EXTENSION or DROP.
-    index_close(index, AccessShareLock);
-    table_close(table, AccessShareLock);
+    const LOCKMODE unlocked = keeps_table_locks() ? NoLock : AccessShareLock;
+    index_close(index, unlocked);
+    table_close(table, unlocked);
 }
 
 // Which rows a scan of a whole table visits.

@@ -95,9 +95,8 @@ void require_both(Guard &guard, std::optional<int64> token, const Site &site) {
     }
 }
 
-void check_live(const Write &write) {
+void check_live(const Write &write, std::optional<int64> token) {
     Guard &guard = *write.guard;
-    const std::optional<int64> token = carried(guard, write.after);
     TupleTableSlot *row = write.after != nullptr ? write.after : write.before;
     if (guard.lock.constant) {
         const Piece &name = guard.lock.pieces[0];
@@ -181,9 +180,9 @@ HeapTuple check_row(const TriggerData *data) {
         check_row_memory(write);
         return result;
     }
-    const bool carries = carried(*write.guard, write.after).has_value();
-    check_live(write);
-    return carries ? without_token(write, result) : result;
+    const std::optional<int64> token = carried(*write.guard, write.after);
+    check_live(write, token);
+    return token ? without_token(write, result) : result;
 }
 
 void check_context(FunctionCallInfo fcinfo) {

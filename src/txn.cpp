@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "clean.hpp"
+#include "rows.hpp"
 #include "session.hpp"
 #include "wake.hpp"
 
@@ -189,8 +190,8 @@ void choose_flush() {
         if (synchronous_commit < SYNCHRONOUS_COMMIT_ON) set_synchronous_commit("on");
     } else if ((writes.released || writes.other) && writes.only_ours &&
                pgWalUsage.wal_records == writes.wal_records) {
-        // A release that a crash undoes costs one TTL at most; a grant that need not be durable asked
-        // for just that.
+        // A release that a crash undoes costs one TTL at most; a grant that need not be durable
+        // asked for just that.
         if (synchronous_commit != SYNCHRONOUS_COMMIT_OFF) set_synchronous_commit("off");
     }
 }
@@ -206,6 +207,7 @@ void refuse_prepare() {
 }
 
 void reset() {
+    keep_table_locks(true);
     touched_count = 0;
     touched_set = nullptr;
     check_top = nullptr;

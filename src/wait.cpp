@@ -166,6 +166,7 @@ int64 standing_token(std::string_view name, int64 *retry_in) {
 
 int64 acquire_within(const Request &request) {
     const Deadline deadline(request.wait);
+    keep_table_locks(request.wait == 0);
     int64 token = try_once(request).token;
     if (token != 0 || request.wait == 0) return token;
     refuse_to_hold_and_wait(request);
@@ -184,6 +185,7 @@ int64 acquire_within(const Request &request) {
 
 bool acquire_all_within(std::span<const Request> requests, int64 *tokens, std::size_t *busy) {
     const Deadline deadline(requests[0].wait);
+    keep_table_locks(requests[0].wait == 0);
     const std::size_t nobody = requests.size();
     if (all_grantable(requests, busy) && try_all(requests, nobody, tokens, busy)) return true;
     if (requests[0].wait == 0) return false;
@@ -211,6 +213,7 @@ bool acquire_all_within(std::span<const Request> requests, int64 *tokens, std::s
 
 std::optional<int64> watch_token(std::string_view name, int64 after, int64 wait) {
     const Deadline deadline(wait);
+    keep_table_locks(false);
     const LOCKTAG turnstile = turnstile_tag(queue_of(name));
     (void)lock_within(turnstile, AccessShareLock, 0);  // conflicts with nothing that is ever taken
     std::optional<int64> token;
