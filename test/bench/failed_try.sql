@@ -1,0 +1,1 @@
+SELECT distlock.try_acquire('held', '30 s');

@@ -1,0 +1,92 @@
+"""What every section uses: SQL, pgbench, interleaved rounds, and the rows of the table."""
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+CLIENTS = [int(n) for n in os.environ.get("BENCH_CLIENTS", "1 8 32").split()]
+
+rows = []  # of the table printed at the end
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(command, **options):
+    """Runs a command to its end and returns its output; its complaint is ours."""
+    done = subprocess.run(command, text=True, capture_output=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def sql(text):
+    return run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1"], input=text).strip()
+
+
+def pgbench(script, clients=1, seconds=SECONDS, transactions=None, settings="", **variables):
+    """Transactions per second of one script in this folder."""
+    length = ["-t", str(transactions)] if transactions else ["-T", str(max(1, round(seconds)))]
+    definitions = [f"-D{name}={value}" for name, value in variables.items()]
+    output = run(
+        ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, 2))]
+        + length + definitions + ["-f", os.path.join(HERE, script)],
+        env=dict(os.environ, PGOPTIONS=settings),
+    )
+    rate = re.search(r"^tps = ([0-9.]+)", output, re.M)
+    if not rate:
+        sys.exit(f"{script}: the disk or the machine stood still, no transaction ended\n{output}")
+    return float(rate.group(1))
+
+
+def amount(number):
+    return f"{number:,.0f}" if number >= 100 else f"{number:,.1f}"
+
+
+def of(what, clients):
+    return f"{what}, {clients} client{'s' * (clients > 1)}"
+
+
+def interleave(what, variants):
+    """Runs the variants A B C A B C ..., so that whatever drifts on the machine drifts for all."""
+    rates = {name: [] for name in variants}
+    for _ in range(ROUNDS):
+        for name, measure in variants.items():
+            rates[name].append(measure())
+    say(f"{what}: " + ", ".join(f"{name} {statistics.median(r):,.0f}" for name, r in rates.items()))
+    return rates
+
+
+def row(what, peer, ours, theirs, target=None, unit="tps"):
+    """One line of the table; a ratio is taken within each round, then the median of the rounds."""
+    ratios = sorted(a / b for a, b in zip(ours, theirs))
+    ratio = statistics.median(ratios)
+    verdict = "" if target is None else ("reached" if ratio >= target else "MISSED")
+    rows.append((
+        what, f"{amount(statistics.median(ours))} {unit}", peer, f"{amount(statistics.median(theirs))} {unit}",
+        f"{ratio:.2f}", f"{ratios[0]:.2f}-{ratios[-1]:.2f}",
+        "" if target is None else f">= {target}", verdict,
+    ))
+
+
+def fact(what, value, reached=None, target="", peer="", theirs=""):
+    """A line that is no ratio."""
+    verdict = "" if reached is None else ("reached" if reached else "MISSED")
+    rows.append((what, value, peer, theirs, "", "", target, verdict))
+
+
+def print_table():
+    head = ("what", "distlock", "peer", "peer's", "ratio", "rounds", "target", "")
+    widths = [max(len(line[i]) for line in [head] + rows) for i in range(len(head))]
+    right = {1, 3, 4, 5}
+    for line in [head, tuple("-" * w for w in widths)] + rows:
+        print("  ".join(
+            cell.rjust(w) if i in right else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(line, widths))
+        ).rstrip())
