@@ -13,7 +13,7 @@ extern "C" {
 namespace distlock {
 namespace {
 
-constexpr int kClientCheckMs = 30000;
+constexpr int kClientCheckMs = 15000;
 
 // SipHash-2-4 (Aumasson and Bernstein, 2012).
 class SipHash {
