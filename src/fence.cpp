@@ -64,14 +64,14 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     const txn::Check *standing = txn::find_check(name);
     if (standing != nullptr && standing->token == token && (!strict || still_strict(*standing)))
         return;
-    std::span<Lease> rows = read_lock(name);
+    Reading rows = read_lock(name);
     const Lease *seen = acceptable(rows, token, strict);
     if (seen == nullptr) report_stale(name, rows, token, site);
     check_holder(name, *seen, "write under");
     const LOCKTAG tag = slot_tag(name, seen->slot);
     const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
     if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under lock", name, tag, mode);
-    rows = read_lock(name);
+    rows = read_again(name, rows);
     const Lease *lease = acceptable(rows, token, strict);
     if (lease == nullptr) report_stale(name, rows, token, site);
     const Instant now = clock_now();

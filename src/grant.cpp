@@ -142,14 +142,14 @@ void bury_expired_shared(const Request &request, std::span<Lease> rows) {
     }
 }
 
-Attempt take_exclusive(const Request &request, Sighting &sighting) {
+Attempt take_exclusive(const Request &request, const Reading &seen, Sighting &sighting) {
     Locks locks(request.name);
     if (!locks.take(0, ExclusiveLock)) {
         if (await_own_attempt(request)) return answer_own(request, sighting);
         evict_if_due(request.name, 0);
         return {0, 0};
     }
-    std::span<Lease> rows = read_lock(request.name);
+    Reading rows = read_again(request.name, seen);
     txn::require_room(rows.size());
     bool others = false;
     for (const Lease &row : rows) {
@@ -161,7 +161,7 @@ Attempt take_exclusive(const Request &request, Sighting &sighting) {
         return {0, 0};
     }
     // A renewal may have come in before its slot was locked; new slots cannot: slot 0 stops them.
-    if (others) rows = read_lock(request.name);
+    if (others) rows = read_again(request.name, rows);
     const Verdict verdict = judge(rows, request, sighting);
     if (!verdict.grantable) {
         locks.give_back();
@@ -206,7 +206,7 @@ LOCKMODE take_name(Locks &locks, const Request &request, std::span<Lease> rows) 
 }
 
 struct Slots {
-    std::span<Lease> rows;
+    Reading rows;
     bool permit;
     bool outwatched;
     int32 pinned;  // a free slot that an open transaction keeps
@@ -232,7 +232,7 @@ int64 take_free_slot(const Request &request, Slots &slots) {
             slots.pinned = slot;
             continue;
         }
-        const Lease *row = row_of_slot(read_lock(request.name), slot);
+        const Lease *row = row_of_slot(read_again(request.name, slots.rows), slot);
         const bool unchanged =
             row == nullptr || seen == nullptr ||
             (row->token == seen->token && row->renewed.wall == seen->renewed.wall);
@@ -252,10 +252,10 @@ bool one_at_a_time(const Request &request) {
                        kPatienceMs);
 }
 
-Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sighting) {
+Attempt take_slot(const Request &request, Reading seen, Sighting &sighting) {
     if (!one_at_a_time(request)) return {0, 0};
     if (request.request_id != nullptr) {
-        seen = read_lock(request.name);
+        seen = read_again(request.name, seen);
         const Verdict verdict = judge(seen, request, sighting);
         if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
     }
@@ -266,7 +266,7 @@ Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sight
         evict_if_due(request.name, 0);
         return {0, 0};
     }
-    const std::span<Lease> rows = read_lock(request.name);
+    const Reading rows = read_again(request.name, seen);
     const Verdict verdict = judge(rows, request, sighting);
     Slots slots{rows, wants_permit(rows, request), verdict.outwatched, 0};
     // Without a header only the one who locked the name alone may begin a semaphore.
@@ -283,16 +283,16 @@ Attempt take_slot(const Request &request, std::span<Lease> seen, Sighting &sight
     return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
 }
 
-Attempt take(const Request &request, std::span<Lease> rows, Sighting &sighting) {
+Attempt take(const Request &request, const Reading &rows, Sighting &sighting) {
     return request.mode == Mode::kShared || wants_permit(rows, request)
                ? take_slot(request, rows, sighting)
-               : take_exclusive(request, sighting);
+               : take_exclusive(request, rows, sighting);
 }
 
 }  // namespace
 
 Attempt try_grant(const Request &request, Sighting &sighting) {
-    const std::span<Lease> rows = read_lock(request.name);
+    const Reading rows = read_lock(request.name);
     const Verdict verdict = judge(rows, request, sighting);
     if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
     if (!verdict.grantable) return {0, verdict.retry_in};
@@ -301,7 +301,7 @@ Attempt try_grant(const Request &request, Sighting &sighting) {
 
 Attempt try_once(const Request &request) {
     Sighting sighting;
-    const std::span<Lease> rows = read_lock(request.name);
+    const Reading rows = read_lock(request.name);
     const Verdict verdict = judge(rows, request, sighting);
     if (verdict.own != nullptr) return {renew_own(request, *verdict.own), 0};
     if (!verdict.grantable) return {0, verdict.retry_in};

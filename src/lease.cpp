@@ -164,9 +164,19 @@ int64 over_for(const Lease &lease, const Instant &now) {
     return -until(end, lease.renewed, lease.boot_id, now);
 }
 
-std::span<Lease> read_lock(std::string_view name) {
-    return pg::with_fresh_snapshot(
-        [&](Snapshot fresh) { return collect(name, fresh, [] { return true; }); });
+Reading read_lock(std::string_view name) {
+    return pg::with_fresh_snapshot([&](Snapshot fresh, uint64 ended) {
+        const CommandId command = GetCurrentCommandId(false);
+        return Reading{collect(name, fresh, [] { return true; }), ended, command};
+    });
+}
+
+Reading read_again(std::string_view name, const Reading &earlier) {
+    const bool unchanged = pg::with_fresh_snapshot([&](Snapshot, uint64 ended) {
+        return ended != 0 && ended == earlier.ended &&
+               GetCurrentCommandId(false) == earlier.command;
+    });
+    return unchanged ? earlier : read_lock(name);
 }
 
 std::span<Lease> read_pending(std::string_view name) {

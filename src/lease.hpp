@@ -57,8 +57,17 @@ int64 busy_for(const Lease &lease, const Instant &now);
 // Microseconds since the lease ended, by expiry or release; negative while it lives.
 int64 over_for(const Lease &lease, const Instant &now);
 
-// All rows of the lock as last committed (and written by this transaction), slots descending.
-std::span<Lease> read_lock(std::string_view name);
+// All rows of a lock as last committed (and written by this transaction), slots descending.
+struct Reading : std::span<Lease> {
+    uint64 ended = 0;       // how many transactions of the server had ended by then; 0 = not known
+    CommandId command = 0;  // of this transaction
+};
+
+Reading read_lock(std::string_view name);
+
+// The lock's rows once more, now that the caller has locked what it will decide on.  As long as no
+// transaction has ended since `earlier`, a new snapshot would be the same and show the same rows.
+Reading read_again(std::string_view name, const Reading &earlier);
 
 // The rows of the lock that open transactions of other sessions are writing, as they write them.
 std::span<Lease> read_pending(std::string_view name);

@@ -110,13 +110,24 @@ auto with_table(Oid oid, LOCKMODE mode, Body body) {
     return result;
 }
 
-// A snapshot newer than whatever the transaction has seen; registered for the body's duration.
+// A snapshot newer than whatever the transaction has seen; registered for the body's duration.  The
+// body may ask for the server's count of ended transactions too, which a registered copy has lost:
+// snapshots with the same count are the same (the server itself reuses them by it).
 template <Plain Body>
 auto with_fresh_snapshot(Body body) {
-    Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-    auto result = body(snapshot);
-    UnregisterSnapshot(snapshot);
-    return result;
+    const Snapshot latest = GetLatestSnapshot();
+    const uint64 ended = latest->snapXactCompletionCount;
+    Snapshot snapshot = RegisterSnapshot(latest);
+    if constexpr (std::is_invocable_v<Body, Snapshot, uint64>) {
+        auto result = body(snapshot, ended);
+        UnregisterSnapshot(snapshot);
+        return result;
+    } else {
+        (void)ended;
+        auto result = body(snapshot);
+        UnregisterSnapshot(snapshot);
+        return result;
+    }
 }
 
 // For what abort does not undo: `cleanup` runs on both ways out.

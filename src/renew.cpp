@@ -33,7 +33,8 @@ struct Action {
 // lock is kept.
 Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
     for (;;) {
-        const Lease *seen = find_grant(read_lock(name), token, action.want);
+        const Reading rows = read_lock(name);
+        const Lease *seen = find_grant(rows, token, action.want);
         if (seen == nullptr) return nullptr;
         if (!action.anybody) check_holder(name, *seen, action.verb);
         const LOCKTAG tag = slot_tag(name, seen->slot);
@@ -42,7 +43,7 @@ Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
             if (*action.busy) return nullptr;
         } else if (!lock_within(tag, ShareUpdateExclusiveLock, kPatienceMs))
             report_pinned(psprintf("%s lock", action.verb), name, tag, ShareUpdateExclusiveLock);
-        Lease *lease = find_grant(read_lock(name), token, action.want);
+        Lease *lease = find_grant(read_again(name, rows), token, action.want);
         if (lease != nullptr && lease->slot == seen->slot) return lease;
         unlock(tag, ShareUpdateExclusiveLock);
         if (lease == nullptr) return nullptr;
