@@ -45,6 +45,7 @@ struct Writes {
     int64 wal_records;  // pgWalUsage after our last write
 };
 constinit Writes writes{};
+constinit int usual_flush = -1;  // synchronous_commit while it is lowered for one commit
 constinit bool cleaning = false;
 
 struct CheckSlot {
@@ -178,22 +179,35 @@ void subxact_callback(SubXactEvent event, SubTransactionId sub, SubTransactionId
     }
 }
 
-void set_synchronous_commit(const char *value) {
-    (void)set_config_option("synchronous_commit", value, PGC_USERSET, PGC_S_SESSION,
-                            GUC_ACTION_LOCAL, true, 0, false);
-}
-
 // The variable alone would not set the wait mode for synchronous standbys: the setting's assign
 // hook does, and its local value ends with this transaction.
+void flush_commit() {
+    if (synchronous_commit < SYNCHRONOUS_COMMIT_ON)
+        (void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
+                                GUC_ACTION_LOCAL, true, 0, false);
+}
+
+// To wait for nothing the variable is enough, and much cheaper: a changed setting makes the end of
+// the transaction look at all settings.
+void do_not_flush_commit() {
+    if (usual_flush < 0) usual_flush = synchronous_commit;
+    synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
+}
+
+void restore_flush() {
+    if (usual_flush >= 0) synchronous_commit = usual_flush;
+    usual_flush = -1;
+}
+
 void choose_flush() {
-    if (writes.durable) {
-        if (synchronous_commit < SYNCHRONOUS_COMMIT_ON) set_synchronous_commit("on");
-    } else if ((writes.released || writes.other) && writes.only_ours &&
-               pgWalUsage.wal_records == writes.wal_records) {
-        // A release that a crash undoes costs one TTL at most; a grant that need not be durable
-        // asked for just that.
-        if (synchronous_commit != SYNCHRONOUS_COMMIT_OFF) set_synchronous_commit("off");
-    }
+    // A release that a crash undoes costs one TTL at most; a grant that need not be durable asked
+    // for just that.
+    const bool nothing_durable = (writes.released || writes.other) && writes.only_ours &&
+                                 pgWalUsage.wal_records == writes.wal_records;
+    if (writes.durable)
+        flush_commit();
+    else if (nothing_durable)
+        do_not_flush_commit();
 }
 
 void refuse_prepare() {
@@ -230,6 +244,7 @@ void xact_callback(XactEvent event, void *) {
         case XACT_EVENT_COMMIT:
         case XACT_EVENT_ABORT:
         case XACT_EVENT_PREPARE:
+            restore_flush();
             end_session_changes(event == XACT_EVENT_COMMIT);
             reset();
             break;
