@@ -21,8 +21,8 @@ extern "C" {
 namespace distlock {
 namespace {
 
-constexpr int kOneIn = 8;         // of the transactions that grant
-constexpr int kMostVictims = 16;  // in one of them
+constexpr int kOften = 8, kSeldom = 64;  // one in so many of the transactions that grant
+constexpr int kMostVictims = 16;         // in one of them
 
 struct Sweep {
     int64 older_than;
@@ -73,10 +73,13 @@ BlockNumber any_block(BlockNumber blocks) {
 }  // namespace
 
 void clean_some() {
-    if (pg_prng_uint64_range(&pg_global_prng_state, 1, kOneIn) != 1) return;
+    static constinit uint64 one_in = kOften;
+    if (pg_prng_uint64_range(&pg_global_prng_state, 1, one_in) != 1) return;
     if (!catalog::installed()) return;  // dropped in this very transaction
     Sweep sweep{int64{settings::retention()} * 1000, 0, std::min(kMostVictims, txn::room())};
     each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
+    // A table with nothing to remove is looked through more and more seldom.
+    one_in = sweep.removed > 0 ? kOften : std::min<uint64>(one_in * 2, kSeldom);
 }
 
 int64 prune(int64 older_than) {
