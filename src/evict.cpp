@@ -52,23 +52,31 @@ void evict(std::string_view name, VirtualTransactionId holder, int64 over) {
 struct Overdue {
     int64 row = -1;       // the committed lease of the slot: for fence pins
     int64 youngest = -1;  // of what open transactions are writing
+    int64 ends_in = 0;    // microseconds until the first of all these ends; 0 = none will
     std::span<Lease> pending;
     Instant now;
 };
 
+// What open transactions are writing is read first: what ends between the two readings is then seen
+// by the second at the latest.
 Overdue look(std::string_view name, int32 slot) {
     Overdue over;
     over.now = clock_now();
+    over.pending = read_pending(name);
     const std::span<Lease> rows = read_lock(name);
     const Lease *row = row_of_slot(rows, slot);
     // After a downgrade the grant lives on in another slot, and its writers still pin slot 0.
     if (row != nullptr && row->released && current_grant(rows, row->token) != nullptr)
         row = current_grant(rows, row->token);
+    const auto ends_after = [&](int64 left) {
+        if (left > 0) over.ends_in = over.ends_in == 0 ? left : std::min(over.ends_in, left);
+    };
     if (row != nullptr) over.row = over_for(*row, over.now);
-    over.pending = read_pending(name);
+    for (const Lease &any : rows) ends_after(busy_for(any, over.now));
     for (const Lease &version : over.pending) {
         const int64 one = std::max<int64>(0, over_for(version, over.now));
         over.youngest = over.youngest < 0 ? one : std::min(over.youngest, one);
+        ends_after(busy_for(version, over.now));
     }
     return over;
 }
@@ -86,11 +94,10 @@ int64 written_by(const Overdue &over, int pid) {
 
 }  // namespace
 
-void evict_if_due(std::string_view name, int32 slot) {
+int64 evict_if_due(std::string_view name, int32 slot) {
     const int64 grace = int64{settings::evict_after()} * 1000;
-    if (grace < 0) return;
     const Overdue first = look(name, slot);
-    if (std::max(first.row, first.youngest) < grace) return;
+    if (grace < 0 || std::max(first.row, first.youngest) < grace) return first.ends_in;
     // One consistent listing of who holds what comes before the second look: whoever pinned the
     // slot then cannot have been granted anything since.
     const LOCKTAG tag = slot_tag(name, slot);
@@ -107,6 +114,7 @@ void evict_if_due(std::string_view name, int32 slot) {
         const int64 due = pin ? over.row : written_by(over, entry.pid);
         if (due >= grace && !spared) evict(name, compat::holder_of(entry), due);
     }
+    return over.ends_in;
 }
 
 }  // namespace distlock

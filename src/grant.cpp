@@ -56,7 +56,7 @@ int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mod
     lease.token = token;
     write_row(lease, old != nullptr);
     txn::after_write(request.durable ? txn::Write::kDurable : txn::Write::kUndurable);
-    txn::touch(request.name);
+    txn::touch(request.name, true);
     txn::drop_check(request.name);
     txn::clean_at_commit();
     if (request.session_bound) {
@@ -108,6 +108,13 @@ Attempt answer_own(const Request &request, Sighting &sighting) {
     return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, 0};
 }
 
+// An open transaction is in the way.  Who waits is woken when it ends, but not when all that it did
+// was to make a grant: then the end of that is what matters.
+Attempt stand_back(std::string_view name, int32 slot) {
+    const int64 ends_in = evict_if_due(name, slot);
+    return {0, ends_in > 0 ? std::min(ends_in, kRecheck) : kRecheck};
+}
+
 // Locks that are given back together when the grant is not made.
 class Locks {
 public:
@@ -146,8 +153,7 @@ Attempt take_exclusive(const Request &request, const Reading &seen, Sighting &si
     Locks locks(request.name);
     if (!locks.take(0, ExclusiveLock)) {
         if (await_own_attempt(request)) return answer_own(request, sighting);
-        evict_if_due(request.name, 0);
-        return {0, 0};
+        return stand_back(request.name, 0);
     }
     Reading rows = read_again(request.name, seen);
     txn::require_room(rows.size());
@@ -157,8 +163,7 @@ Attempt take_exclusive(const Request &request, const Reading &seen, Sighting &si
         others = true;
         if (locks.take(row.slot, ExclusiveLock)) continue;
         locks.give_back();
-        evict_if_due(request.name, row.slot);
-        return {0, 0};
+        return stand_back(request.name, row.slot);
     }
     // A renewal may have come in before its slot was locked; new slots cannot: slot 0 stops them.
     if (others) rows = read_again(request.name, rows);
@@ -263,8 +268,7 @@ Attempt take_slot(const Request &request, Reading seen, Sighting &sighting) {
     const LOCKMODE mode = take_name(locks, request, seen);
     if (mode == NoLock) {
         locks.give_back();
-        evict_if_due(request.name, 0);
-        return {0, 0};
+        return stand_back(request.name, 0);
     }
     const Reading rows = read_again(request.name, seen);
     const Verdict verdict = judge(rows, request, sighting);
@@ -279,7 +283,7 @@ Attempt take_slot(const Request &request, Reading seen, Sighting &sighting) {
         return {token, 0};
     }
     locks.give_back();
-    if (slots.pinned != 0) evict_if_due(request.name, slots.pinned);
+    if (slots.pinned != 0) return stand_back(request.name, slots.pinned);
     return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
 }
 

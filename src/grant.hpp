@@ -23,10 +23,12 @@
 
 namespace distlock {
 
+// How often to look again when an open transaction, whose end nobody promises, is in the way.
+inline constexpr int64 kRecheck = 1000000;
+
 struct Attempt {
     int64 token;     // 0 = not granted
-    int64 retry_in;  // microseconds until the lease in the way ends; 0 = free, but a transaction
-                     // that is still open stands in the way
+    int64 retry_in;  // microseconds until it is worth another look, unless woken; 0 = kRecheck
 };
 
 // One attempt, standing in the queue's turn (the turnstile is the caller's business).

@@ -24,8 +24,14 @@ namespace {
 // top.
 struct Touched {
     uint64 queue;
+    bool only_granted;
     SubTransactionId owner;
     Touched *below;
+};
+
+struct TouchedSlot {
+    uint64 queue;
+    Touched *entry;
 };
 
 constinit Touched *touched_top = nullptr;
@@ -114,26 +120,33 @@ void push_check(Realm realm, std::string_view name, int64 token, int64 expires_b
 // A few are searched one by one, many through a set.
 constexpr int kFew = 16;
 
+void add_to_set(Touched *entry) {
+    static_cast<TouchedSlot *>(hash_search(touched_set, &entry->queue, HASH_ENTER, nullptr))
+        ->entry = entry;
+}
+
 void build_touched_set() {
     HASHCTL control{};
-    control.keysize = control.entrysize = sizeof(uint64);
+    control.keysize = sizeof(uint64);
+    control.entrysize = sizeof(TouchedSlot);
     control.hcxt = TopTransactionContext;
     touched_set = hash_create("distlock touched locks", 4 * kFew, &control,
                               HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    for (const Touched *t = touched_top; t != nullptr; t = t->below)
-        (void)hash_search(touched_set, &t->queue, HASH_ENTER, nullptr);
+    for (Touched *t = touched_top; t != nullptr; t = t->below) add_to_set(t);
 }
 
 // What an aborted savepoint touched has been taken off, so whatever is found belongs to this
 // subtransaction or to one around it.
-bool is_touched(uint64 queue) {
+Touched *find_touched(uint64 queue) {
     if (touched_count > kFew) {
         if (touched_set == nullptr) build_touched_set();
-        return hash_search(touched_set, &queue, HASH_FIND, nullptr) != nullptr;
+        const auto *slot =
+            static_cast<TouchedSlot *>(hash_search(touched_set, &queue, HASH_FIND, nullptr));
+        return slot != nullptr ? slot->entry : nullptr;
     }
-    for (const Touched *t = touched_top; t != nullptr; t = t->below)
-        if (t->queue == queue) return true;
-    return false;
+    Touched *entry = touched_top;
+    while (entry != nullptr && entry->queue != queue) entry = entry->below;
+    return entry;
 }
 
 // One transaction must not starve the server's lock table.
@@ -253,17 +266,19 @@ void xact_callback(XactEvent event, void *) {
     }
 }
 
-// Takes the list before it wakes: the callback fires once per child resource owner.
-void wake_all(Touched *&list) {
+// Takes the list before it wakes: the callback fires once per child resource owner.  A grant that
+// stands makes room for nobody, so the head of the queue need not look.
+void wake_all(Touched *&list, bool committed) {
     Touched *entry = list;
     list = nullptr;
-    for (; entry != nullptr; entry = entry->below) wake(entry->queue);
+    for (; entry != nullptr; entry = entry->below)
+        wake(entry->queue, committed && entry->only_granted ? Wake::kWatchers : Wake::kAll);
 }
 
-void release_callback(ResourceReleasePhase phase, bool, bool top_level, void *) {
+void release_callback(ResourceReleasePhase phase, bool committed, bool top_level, void *) {
     if (phase != RESOURCE_RELEASE_AFTER_LOCKS) return;
-    wake_all(rolled_back);
-    if (top_level) wake_all(touched_top);
+    wake_all(rolled_back, false);
+    if (top_level) wake_all(touched_top, committed);
 }
 
 }  // namespace
@@ -274,15 +289,18 @@ void register_callbacks() {
     RegisterResourceReleaseCallback(release_callback, nullptr);
 }
 
-void touch(std::string_view name) {
+void touch(std::string_view name, bool granted) {
     const uint64 queue = queue_of(name);
-    if (is_touched(queue)) return;
+    if (Touched *known = find_touched(queue)) {
+        known->only_granted &= granted;
+        return;
+    }
     if (touched_count >= lock_budget()) report_budget();
     auto *entry = static_cast<Touched *>(in_transaction(sizeof(Touched)));
-    *entry = {queue, GetCurrentSubTransactionId(), touched_top};
+    *entry = {queue, granted, GetCurrentSubTransactionId(), touched_top};
     touched_top = entry;
     touched_count++;
-    if (touched_set != nullptr) (void)hash_search(touched_set, &queue, HASH_ENTER, nullptr);
+    if (touched_set != nullptr) add_to_set(entry);
 }
 
 void require_room(std::size_t locks) {

@@ -12,9 +12,10 @@ namespace distlock::txn {
 void register_callbacks();
 
 // Remembers that this transaction holds a lock of ours on the name: its waiters are woken at the
-// end (commit, abort, or rollback to the savepoint), after the locks are released.  Error when the
-// transaction uses as many as it may.
-void touch(std::string_view name);
+// end (commit, abort, or rollback to the savepoint), after the locks are released.  `granted`: by
+// the grant just made, whose commit concerns watchers only.  Error when the transaction uses as
+// many as it may.
+void touch(std::string_view name, bool granted = false);
 // How many more it may use; error when there is no room for that many.
 int room();
 void require_room(std::size_t locks);

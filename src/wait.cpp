@@ -18,8 +18,6 @@
 namespace distlock {
 namespace {
 
-// How often a head looks again when an open transaction, whose end nobody promises, is in the way.
-constexpr int64 kRecheck = 1000000;
 // Also how long a client may be gone before its wait ends.
 constexpr int64 kLongestSleep = int64{15} * 1000000;
 

@@ -8,6 +8,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
+# New sessions spend their first seconds on filling caches and on page faults, one for each page of
+# the shared memory that they touch for the first time.  Pooled connections live for hours.
+WARM_UP = int(os.environ.get("BENCH_WARM_UP", "3"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 CLIENTS = [int(n) for n in os.environ.get("BENCH_CLIENTS", "1 8 32").split()]
 
@@ -18,12 +21,16 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run(command, **options):
-    """Runs a command to its end and returns its output; its complaint is ours."""
+def run_both(command, **options):
+    """Runs a command to its end and returns its output and messages; its complaint is ours."""
     done = subprocess.run(command, text=True, capture_output=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+def run(command, **options):
+    return run_both(command, **options)[0]
 
 
 def sql(text):
@@ -31,10 +38,10 @@ def sql(text):
 
 
 def pgbench(script, clients=1, seconds=SECONDS, transactions=None, settings="", **variables):
-    """Transactions per second of one script in this folder."""
-    length = ["-t", str(transactions)] if transactions else ["-T", str(max(1, round(seconds)))]
+    """Transactions per second of one script in this folder, once its sessions are warm."""
+    length = ["-t", str(transactions)] if transactions else ["-P", "1", "-T", str(WARM_UP + max(1, round(seconds)))]
     definitions = [f"-D{name}={value}" for name, value in variables.items()]
-    output = run(
+    output, progress = run_both(
         ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, 2))]
         + length + definitions + ["-f", os.path.join(HERE, script)],
         env=dict(os.environ, PGOPTIONS=settings),
@@ -42,7 +49,8 @@ def pgbench(script, clients=1, seconds=SECONDS, transactions=None, settings="", 
     rate = re.search(r"^tps = ([0-9.]+)", output, re.M)
     if not rate:
         sys.exit(f"{script}: the disk or the machine stood still, no transaction ended\n{output}")
-    return float(rate.group(1))
+    seconds = [float(tps) for tps in re.findall(r"^progress: .* ([0-9.]+) tps", progress, re.M)][WARM_UP:]
+    return statistics.mean(seconds) if seconds else float(rate.group(1))
 
 
 def amount(number):
