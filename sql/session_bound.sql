@@ -121,4 +121,11 @@ DO $$BEGIN
 END$$;
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid BETWEEN 209 AND 211 AND pid = pg_backend_pid();
 
+-- The end of the session is no expiry: the minimum hold still counts, the lock delay does not.
+SELECT distlock.try_acquire('bound:hold', '1 min', min_hold => '1 min', session_bound => true) > 0 AS got;
+SELECT distlock.try_acquire('bound:delay', '1 min', lock_delay => '1 min', session_bound => true) > 0 AS got;
+DISCARD ALL;
+SELECT distlock.try_acquire('bound:hold') IS NULL AS busy;
+SELECT distlock.try_acquire('bound:delay') > 0 AS got;
+
 DELETE FROM distlock.lease WHERE name LIKE 'bound:%';

@@ -34,11 +34,11 @@ void check_kind(std::span<Lease> rows, const Request &request) {
 }
 
 // Whether the row alone stands in the way, and for how long.  A session-bound grant ends with its
-// session.
+// session, as by a release.
 int64 blocks_for(const Lease &row, const Instant &now) {
     const int64 left = busy_for(row, now);
     if (left <= 0 || row.released || row.session_pid == 0) return left;
-    return session_is_gone(row) ? 0 : std::min(left, kSessionRecheck);
+    return session_is_gone(row) ? hold_for(row, now) : std::min(left, kSessionRecheck);
 }
 
 // Which rows matter to the request: for a shared one only slot 0, else all.

@@ -164,6 +164,11 @@ int64 over_for(const Lease &lease, const Instant &now) {
     return -until(end, lease.renewed, lease.boot_id, now);
 }
 
+int64 hold_for(const Lease &lease, const Instant &now) {
+    const Stamp end{lease.acquired.wall + lease.min_hold, lease.acquired.boot + lease.min_hold};
+    return until(end, lease.renewed, lease.boot_id, now);
+}
+
 Reading read_lock(std::string_view name) {
     return pg::with_fresh_snapshot([&](Snapshot fresh, uint64 ended) {
         const CommandId command = GetCurrentCommandId(false);

@@ -57,6 +57,9 @@ int64 busy_for(const Lease &lease, const Instant &now);
 // Microseconds since the lease ended, by expiry or release; negative while it lives.
 int64 over_for(const Lease &lease, const Instant &now);
 
+// Microseconds until the grant's minimum hold is over; not positive = it is.
+int64 hold_for(const Lease &lease, const Instant &now);
+
 // All rows of a lock as last committed (and written by this transaction), slots descending.
 struct Reading : std::span<Lease> {
     uint64 ended = 0;       // how many transactions of the server had ended by then; 0 = not known

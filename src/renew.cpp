@@ -82,9 +82,7 @@ void write(std::string_view name, const Lease &lease, txn::Write kind) {
 
 void write_release(std::string_view name, Lease &lease) {
     const Instant now = clock_now();
-    const Stamp hold_end{lease.acquired.wall + lease.min_hold,
-                         lease.acquired.boot + lease.min_hold};
-    const int64 hold = std::max<int64>(0, until(hold_end, lease.renewed, lease.boot_id, now));
+    const int64 hold = std::max<int64>(0, hold_for(lease, now));
     const int64 over = std::max<int64>(0, -time_left(lease, now));
     restamp(lease, now);
     lease.renewed = after(now, -over);  // since when it is over: a late release does not begin anew
