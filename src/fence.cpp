@@ -1,6 +1,7 @@
 // fence.cpp - see fence.hpp.
 #include "fence.hpp"
 
+#include "check.hpp"
 #include "errors.hpp"
 #include "renew.hpp"
 #include "report.hpp"
@@ -35,7 +36,7 @@ void report_stale(std::string_view name, std::span<Lease> rows, int64 token, con
 }
 
 // A renewal may have shortened the lease meanwhile: looked at again in each command.
-bool still_strict(const txn::Check &check) {
+bool still_strict(const checks::Check &check) {
     return check.command == GetCurrentCommandId(false) && clock_now().boot < check.expires_boot;
 }
 
@@ -61,7 +62,7 @@ bool is_current(std::string_view name, int64 token, bool strict) {
 }
 
 void fence(std::string_view name, int64 token, bool strict, const Site &site) {
-    const txn::Check *standing = txn::find_check(name);
+    const checks::Check *standing = checks::find(name);
     if (standing != nullptr && standing->token == token && (!strict || still_strict(*standing)))
         return;
     Reading rows = read_lock(name);
@@ -77,7 +78,7 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     const Instant now = clock_now();
     const int64 left = until(lease->expires, lease->renewed, lease->boot_id, now);
     txn::touch(name);
-    txn::add_check(name, token, now.boot + left);
+    checks::add(name, token, now.boot + left);
 }
 
 }  // namespace distlock

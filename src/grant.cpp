@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "check.hpp"
 #include "event.hpp"
 #include "evict.hpp"
 #include "renew.hpp"
@@ -57,7 +58,7 @@ int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mod
     write_row(lease, old != nullptr);
     txn::after_write(request.durable ? txn::Write::kDurable : txn::Write::kUndurable);
     txn::touch(request.name, true);
-    txn::drop_check(request.name);
+    checks::drop(request.name);
     txn::clean_at_commit();
     if (request.session_bound) {
         bind_to_session(request.name, token);

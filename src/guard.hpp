@@ -23,7 +23,7 @@ struct Guard {
     AttrNumber token_column;          // 0 = none
     StringInfoData name, other_name;  // rendered lock names
 
-    // The last check that passed: still good while txn::generation() stands at `generation`.
+    // The last check that passed: still good while checks::generation() stands at `generation`.
     uint64 generation;
     int64 token;
     std::string_view checked;

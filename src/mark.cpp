@@ -3,6 +3,7 @@
 
 #include "arguments.hpp"
 #include "catalog.hpp"
+#include "check.hpp"
 #include "errors.hpp"
 #include "renew.hpp"
 #include "report.hpp"
@@ -18,7 +19,7 @@ Table mark_table() { return {catalog::oids().mark, &catalog::oids().mark_key}; }
 
 LOCKTAG resource_tag(std::string_view resource) {
     return lock_tag(LockClass::kResource,
-                    lock_hash(resource, static_cast<int64>(txn::Realm::kResource)));
+                    lock_hash(resource, static_cast<int64>(checks::Realm::kResource)));
 }
 
 struct Mark {
@@ -64,7 +65,7 @@ bool pin(std::string_view resource, int64 token, const Site &site) {
     const LOCKMODE mode = token > Mark(resource).token() ? ExclusiveLock : RowExclusiveLock;
     // Who has passed the mark already must not queue for the raise: two of them would wait for each
     // other, and the server calls that a deadlock at once.
-    const bool passed = txn::find_check(resource, txn::Realm::kResource) != nullptr;
+    const bool passed = checks::find(resource, checks::Realm::kResource) != nullptr;
     if (passed ? !lock_now(tag, mode) : !lock_within(tag, mode, kPatienceMs))
         report_pinned("raise the mark of resource", resource, tag, mode);
     const Mark mark(resource);
@@ -86,13 +87,13 @@ bool reaches_mark(std::string_view resource, int64 token) {
 }
 
 void pass_mark(std::string_view resource, int64 token, const Site &site) {
-    const txn::Check *check = txn::find_check(resource, txn::Realm::kResource);
+    const checks::Check *check = checks::find(resource, checks::Realm::kResource);
     if (check != nullptr && check->token == token) return;
     refuse_lower(resource, token, Mark(resource), site);
     while (!pin(resource, token, site)) {
     }
     txn::touch(resource);
-    txn::add_check(resource, token, PG_INT64_MAX, txn::Realm::kResource);
+    checks::add(resource, token, PG_INT64_MAX, checks::Realm::kResource);
 }
 
 }  // namespace distlock

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "check.hpp"
 #include "event.hpp"
 #include "judge.hpp"
 #include "report.hpp"
@@ -91,7 +92,7 @@ void write_release(std::string_view name, Lease &lease) {
     lease.released_at = now.wall;
     lease.request_id = nullptr;
     write(name, lease, txn::Write::kRelease);
-    txn::drop_check(name);
+    checks::drop(name);
     if (lease.session_pid != 0) unbind_from_session(name, lease.token);
 }
 
@@ -179,7 +180,7 @@ std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
     lease->session_pid = 0;
     lease->request_id = nullptr;
     write(name, *lease, txn::Write::kDurable);
-    txn::drop_check(name);
+    checks::drop(name);
     return shared.expires.wall;
 }
 
@@ -207,7 +208,7 @@ std::optional<int64> raise_lease(std::string_view name, int64 token, int64 floor
         bind_to_session(name, lease->token);
     }
     write(name, *lease, txn::Write::kDurable);
-    txn::drop_check(name);
+    checks::drop(name);
     return lease->token;
 }
 

@@ -13,9 +13,7 @@
 #include "rows.hpp"
 #include "txn.hpp"
 
-extern "C" {
-#include "utils/jsonb.h"
-}
+extern "C" {}
 
 namespace distlock {
 namespace {

@@ -3,11 +3,11 @@
 // In the live modes the token column carries, it does not keep: what stands there is checked and
 // stored as NULL, since a token left in the row would be read and written back by whoever comes
 // next.  A token that passed counts as fence() for the rest of the transaction.
+#include "check.hpp"
 #include "errors.hpp"
 #include "fence.hpp"
 #include "guard.hpp"
 #include "mark.hpp"
-#include "txn.hpp"
 
 extern "C" {
 #include "nodes/bitmapset.h"
@@ -29,8 +29,8 @@ std::string_view view(const StringInfoData &s) { return {s.data, static_cast<std
 
 bool strict(const Guard &guard) { return guard.mode == FenceMode::kLiveStrict; }
 
-txn::Realm realm(const Guard &guard) {
-    return guard.mode == FenceMode::kHighWater ? txn::Realm::kResource : txn::Realm::kLock;
+checks::Realm realm(const Guard &guard) {
+    return guard.mode == FenceMode::kHighWater ? checks::Realm::kResource : checks::Realm::kLock;
 }
 
 // The check itself, live or against the high-water mark.
@@ -68,17 +68,17 @@ std::optional<int64> carried(const Guard &guard, TupleTableSlot *slot) {
 
 void require(Guard &guard, std::string_view name, std::optional<int64> token, const Site &site) {
     // The usual case of a bulk write: the same lock as the row before, nothing has changed since.
-    const bool again = guard.generation == txn::generation() && guard.checked == name &&
+    const bool again = guard.generation == checks::generation() && guard.checked == name &&
                        (!token || *token == guard.token);
     if (again && !strict(guard)) return;
     if (!token) {
-        const txn::Check *check = txn::find_check(name, realm(guard));
+        const checks::Check *check = checks::find(name, realm(guard));
         if (check == nullptr) report_no_token(name, guard, site);
         token = check->token;
     }
     check_token(guard, name, *token, site);
-    const txn::Check *check = txn::find_check(name, realm(guard));
-    guard.generation = txn::generation();
+    const checks::Check *check = checks::find(name, realm(guard));
+    guard.generation = checks::generation();
     guard.checked = check->name;
     guard.token = *token;
 }

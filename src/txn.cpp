@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "check.hpp"
 #include "clean.hpp"
 #include "rows.hpp"
 #include "session.hpp"
@@ -38,9 +39,6 @@ constinit Touched *touched_top = nullptr;
 constinit Touched *rolled_back = nullptr;  // waiting for their savepoint's locks to be released
 constinit int touched_count = 0;
 constinit HTAB *touched_set = nullptr;
-constinit Check *check_top = nullptr;
-constinit HTAB *checks = nullptr;
-constinit uint64 check_generation = 1;
 
 // What decides how the commit is flushed.
 struct Writes {
@@ -54,68 +52,7 @@ constinit Writes writes{};
 constinit int usual_flush = -1;  // synchronous_commit while it is lowered for one commit
 constinit bool cleaning = false;
 
-struct CheckSlot {
-    uint64 hash;
-    Check *top;
-};
-
 void *in_transaction(std::size_t size) { return MemoryContextAlloc(TopTransactionContext, size); }
-
-CheckSlot *check_slot(uint64 hash, HASHACTION action) {
-    if (checks == nullptr) {
-        if (action == HASH_FIND) return nullptr;
-        HASHCTL control{};
-        control.keysize = sizeof(uint64);
-        control.entrysize = sizeof(CheckSlot);
-        control.hcxt = TopTransactionContext;
-        checks = hash_create("distlock fence checks", 16, &control,
-                             HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    }
-    bool found = false;
-    auto *slot = static_cast<CheckSlot *>(hash_search(checks, &hash, action, &found));
-    if (!found && slot != nullptr) slot->top = nullptr;
-    return slot;
-}
-
-uint64 hash_of(Realm realm, std::string_view name) {
-    return lock_hash(name, static_cast<int64>(realm));
-}
-
-// Two names may share a hash: their entries share the chain.
-Check *newest(Realm realm, uint64 hash, std::string_view name) {
-    const CheckSlot *slot = check_slot(hash, HASH_FIND);
-    Check *check = slot == nullptr ? nullptr : slot->top;
-    while (check != nullptr && (check->name != name || check->realm != realm))
-        check = check->shadowed;
-    return check;
-}
-
-void push_check(Realm realm, std::string_view name, int64 token, int64 expires_boot) {
-    const uint64 hash = hash_of(realm, name);
-    Check *standing = newest(realm, hash, name);
-    if (standing != nullptr) check_generation++;
-    if (standing != nullptr && standing->owner == GetCurrentSubTransactionId()) {
-        standing->token = token;
-        standing->expires_boot = expires_boot;
-        standing->command = GetCurrentCommandId(false);
-        return;
-    }
-    char *copy = static_cast<char *>(in_transaction(name.size() + 1));
-    memcpy(copy, name.data(), name.size());
-    CheckSlot *slot = check_slot(hash, HASH_ENTER);
-    auto *check = static_cast<Check *>(in_transaction(sizeof(Check)));
-    *check = {realm,
-              {copy, name.size()},
-              hash,
-              token,
-              expires_boot,
-              GetCurrentCommandId(false),
-              GetCurrentSubTransactionId(),
-              slot->top,
-              check_top};
-    slot->top = check;
-    check_top = check;
-}
 
 // A few are searched one by one, many through a set.
 constexpr int kFew = 16;
@@ -161,8 +98,7 @@ void report_budget() {
 
 // The savepoint is gone: so are its locks, and with them its checks.
 void forget_subtransaction(SubTransactionId sub) {
-    for (; check_top != nullptr && check_top->owner == sub; check_top = check_top->below)
-        check_slot(check_top->hash, HASH_FIND)->top = check_top->shadowed;
+    checks::forget(sub);
     // The subtransaction's locks go right after this callback: release_callback wakes then.
     while (touched_top != nullptr && touched_top->owner == sub) {
         Touched *entry = touched_top;
@@ -173,11 +109,10 @@ void forget_subtransaction(SubTransactionId sub) {
         entry->below = rolled_back;
         rolled_back = entry;
     }
-    check_generation++;
 }
 
 void adopt_subtransaction(SubTransactionId sub, SubTransactionId parent) {
-    for (Check *c = check_top; c != nullptr && c->owner == sub; c = c->below) c->owner = parent;
+    checks::adopt(sub, parent);
     for (Touched *t = touched_top; t != nullptr && t->owner == sub; t = t->below) t->owner = parent;
 }
 
@@ -237,9 +172,7 @@ void reset() {
     keep_table_locks(true);
     touched_count = 0;
     touched_set = nullptr;
-    check_top = nullptr;
-    checks = nullptr;
-    check_generation++;
+    checks::reset();
     writes = {};
     cleaning = false;
 }
@@ -327,22 +260,5 @@ void after_write(Write kind) {
 }
 
 void clean_at_commit() { cleaning = true; }
-
-Check *find_check(std::string_view name, Realm realm) {
-    if (check_top == nullptr) return nullptr;
-    Check *check = newest(realm, hash_of(realm, name), name);
-    return check != nullptr && check->token != 0 ? check : nullptr;
-}
-
-void add_check(std::string_view name, int64 token, int64 expires_boot, Realm realm) {
-    push_check(realm, name, token, expires_boot);
-}
-
-void drop_check(std::string_view name) {
-    if (check_top != nullptr && newest(Realm::kLock, hash_of(Realm::kLock, name), name) != nullptr)
-        push_check(Realm::kLock, name, 0, 0);
-}
-
-uint64 generation() { return check_generation; }
 
 }  // namespace distlock::txn

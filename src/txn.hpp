@@ -1,8 +1,8 @@
 // txn.hpp - what the current transaction has done with locks, kept right across savepoints.
 //
-// Three things hang on it: who is woken when the transaction's locks are gone, how its commit is
-// flushed, and which fence checks need not be repeated.  All of it lives in TopTransactionContext
-// and goes with the transaction; what a savepoint added goes with ROLLBACK TO that savepoint.
+// Two things hang on it: who is woken when the transaction's locks are gone, and how its commit is
+// flushed (check.hpp has a third).  All of it lives in TopTransactionContext and goes with the
+// transaction; what a savepoint added goes with ROLLBACK TO that savepoint.
 #pragma once
 #include "pg.hpp"
 
@@ -32,30 +32,5 @@ void after_write(Write kind);
 
 // A grant was made: this transaction's commit cleans up a little (clean.hpp).
 void clean_at_commit();
-
-// --- fence checks of this transaction ---
-
-// What a name is the name of: a lock of this database, or a resource with a high-water mark.
-enum class Realm : int64 { kLock = 0, kResource = -2 };
-
-struct Check {
-    Realm realm;
-    std::string_view name;
-    uint64 hash;
-    int64 token;         // 0 = the check was dropped
-    int64 expires_boot;  // when the lease ends, as of the check
-    CommandId command;   // of the check
-    SubTransactionId owner;
-    Check *shadowed;  // an older entry of the same name
-    Check *below;     // next on the transaction's stack of checks
-};
-
-// The standing check, or null.
-Check *find_check(std::string_view name, Realm realm = Realm::kLock);
-void add_check(std::string_view name, int64 token, int64 expires_boot, Realm realm = Realm::kLock);
-// After a grant or release of our own the old check says nothing any more.
-void drop_check(std::string_view name);
-// Changes whenever a remembered Check pointer may have become wrong.
-uint64 generation();
 
 }  // namespace distlock::txn
