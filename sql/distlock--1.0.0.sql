@@ -446,7 +446,50 @@ WITH fence AS (
     FROM pg_catalog.pg_trigger AS t
     JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
     JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
-    WHERE n.nspname = 'distlock' AND p.proname = 'fence_check')
+    WHERE n.nspname = 'distlock' AND p.proname = 'fence_check'),
+shape AS (
+    SELECT a.attrelid AS oid,
+           string_agg(a.attname::text || ' ' || a.atttypid || ' ' || a.atttypmod, ',' ORDER BY a.attnum) AS columns
+    FROM pg_catalog.pg_attribute AS a
+    WHERE a.attnum > 0 AND NOT a.attisdropped
+    GROUP BY a.attrelid
+    HAVING count(*) > 1),
+-- One for all protected tables that look alike.
+original AS (
+    SELECT min(f.tgrelid) AS oid, nullif(f.args[3], '')::name AS token_column, s.columns,
+           c.relpersistence = 't' AS temporary
+    FROM fence AS f
+    JOIN pg_catalog.pg_class AS c ON c.oid = f.tgrelid
+    JOIN shape AS s ON s.oid = f.tgrelid
+    WHERE NOT f.on_truncate AND NOT c.relispartition
+    GROUP BY 2, 3, 4),
+-- Not what looks like a protected table on purpose: partitions and children, and the parents of protected ones.
+bare AS (
+    SELECT c.oid, c.relpersistence = 't' AS temporary
+    FROM pg_catalog.pg_class AS c
+    WHERE c.relkind IN ('r', 'p')
+      AND NOT EXISTS (SELECT FROM fence AS f WHERE f.tgrelid = c.oid)
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid = c.oid)
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits AS h JOIN fence AS f ON f.tgrelid = h.inhrelid
+                      WHERE h.inhparent = c.oid)),
+-- With a token column: the copy has it, and all the others.  Without: just the same columns in the same order.
+-- A temporary table is no copy of a permanent one: bulk loads are prepared in such.
+lookalike AS (
+    SELECT b.oid, o.oid AS original
+    FROM original AS o
+    JOIN pg_catalog.pg_attribute AS k ON k.attname = o.token_column AND k.atttypid = 'bigint'::regtype
+    JOIN bare AS b ON b.oid = k.attrelid AND b.temporary <= o.temporary
+    WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a
+                      WHERE a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped
+                        AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS x
+                                        WHERE x.attrelid = k.attrelid AND x.attname = a.attname
+                                          AND x.atttypid = a.atttypid))
+    UNION ALL
+    SELECT b.oid, o.oid
+    FROM original AS o
+    JOIN shape AS s ON s.columns = o.columns
+    JOIN bare AS b ON b.oid = s.oid AND b.temporary <= o.temporary
+    WHERE o.token_column IS NULL)
 SELECT n.nspname::text AS schema_name, c.relname::text AS table_name,
        f.tgname::text AS trigger_name, f.args[1] AS lock,
        coalesce(f.args[2], 'live') AS mode, nullif(f.args[3], '') AS token_column,
@@ -491,12 +534,22 @@ FROM fence AS f
 JOIN pg_catalog.pg_class AS c ON c.oid = f.tgrelid
 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE NOT f.on_truncate
-   OR NOT EXISTS (SELECT FROM fence AS u WHERE u.tgrelid = f.tgrelid AND NOT u.on_truncate);
+   OR NOT EXISTS (SELECT FROM fence AS u WHERE u.tgrelid = f.tgrelid AND NOT u.on_truncate)
+UNION ALL
+-- A hint, no more.
+SELECT n.nspname::text, c.relname::text, NULL, NULL, NULL, NULL, NULL,
+       ARRAY['no fence, but the columns of a protected table: a copy of '
+             || string_agg(l.original::regclass::text, ', ' ORDER BY l.original::regclass::text)
+             || '? (LIKE and CREATE TABLE AS do not copy triggers)']
+FROM lookalike AS l
+JOIN pg_catalog.pg_class AS c ON c.oid = l.oid
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+GROUP BY n.nspname, c.oid, c.relname;
 COMMENT ON VIEW distlock.protected_tables IS
-'Tables with a fence, one row per row trigger, and what is wrong with their protection.';
+'Tables with a fence, one row per row trigger, and what is wrong with their protection; and tables without one that look like copies of them.';
 COMMENT ON COLUMN distlock.protected_tables.schema_name IS 'Schema of the table.';
 COMMENT ON COLUMN distlock.protected_tables.table_name IS 'Name of the table.';
-COMMENT ON COLUMN distlock.protected_tables.trigger_name IS 'The trigger that checks its rows, or its TRUNCATE when there is none.';
+COMMENT ON COLUMN distlock.protected_tables.trigger_name IS 'The trigger that checks its rows, or its TRUNCATE when there is none; NULL (as lock, mode, token_column and firing) = the table has no fence, but looks like a copy of one that has.';
 COMMENT ON COLUMN distlock.protected_tables.lock IS 'The lock''s name or template.';
 COMMENT ON COLUMN distlock.protected_tables.mode IS 'live, live_strict, high_water or row.';
 COMMENT ON COLUMN distlock.protected_tables.token_column IS 'The column that carries tokens; NULL = callers use distlock.fence.';

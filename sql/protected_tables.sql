@@ -92,6 +92,56 @@ CREATE TABLE protected_tables_c (id int);
 CREATE TRIGGER "~distlock_fence" BEFORE INSERT ON protected_tables_c FOR EACH ROW EXECUTE FUNCTION protected_tables_trigger();
 SELECT count(*) AS shown FROM pg_temp.fences WHERE table_name = 'protected_tables_c';
 
+-- Copies of a protected table have no fence, and are shown as what they look like.
+SELECT distlock.protect('protected_tables_c', 'protected_tables:c');
+CREATE TABLE protected_tables_d (id int, body varchar(9), fence bigint);
+SELECT distlock.protect('protected_tables_d', 'protected_tables:{id}', token_column => 'fence');
+CREATE TABLE protected_tables_like (LIKE protected_tables_d INCLUDING ALL);
+CREATE UNLOGGED TABLE protected_tables_as AS TABLE protected_tables_d;
+CREATE TABLE protected_tables_more (extra text, fence bigint, LIKE protected_tables_c, body text);
+CREATE TABLE protected_tables_wider (extra text, fence bigint, body varchar(9), id int) PARTITION BY LIST (id);
+CREATE TABLE protected_tables_wider_1 PARTITION OF protected_tables_wider DEFAULT;
+TABLE pg_temp.fences;
+-- Not shown: what lacks a column or has another type, what has a fence, views and tables for one session only.
+CREATE TABLE protected_tables_less (id int, fence bigint);
+CREATE TABLE protected_tables_other (id bigint, body varchar(9), fence bigint);
+CREATE TABLE protected_tables_int (id int, body varchar(9), fence int);
+CREATE VIEW protected_tables_view AS TABLE protected_tables_d;
+CREATE TEMPORARY TABLE protected_tables_temp AS TABLE protected_tables_d;
+SELECT distlock.protect('protected_tables_like', 'protected_tables:{id}', token_column => 'fence');
+ALTER TABLE protected_tables_as DROP fence;
+SELECT table_name FROM pg_temp.fences WHERE problems <> '{}';
+-- A temporary copy of a temporary table is one.
+CREATE TEMPORARY TABLE protected_tables_session (a int, b int);
+SELECT distlock.protect('protected_tables_session', 'protected_tables:b');
+CREATE TEMPORARY TABLE protected_tables_session_like (LIKE protected_tables_session);
+SELECT table_name, problems FROM pg_temp.fences WHERE table_name LIKE '%session%';
+DROP TABLE protected_tables_session, protected_tables_session_like;
+-- The copy goes with its column dropped, as above, or with the original unprotected.
+SELECT distlock.unprotect('protected_tables_like');
+SELECT distlock.unprotect('protected_tables_d');
+TABLE pg_temp.fences;
+DROP TABLE protected_tables_like, protected_tables_as, protected_tables_more, protected_tables_wider,
+    protected_tables_less, protected_tables_other, protected_tables_int, protected_tables_temp;
+-- Without a token column: the same columns in the same order, and two at least (table c has one).
+CREATE TABLE protected_tables_like (LIKE protected_tables_b);
+CREATE TABLE protected_tables_other (other int, id int);
+CREATE TABLE protected_tables_one (LIKE protected_tables_c);
+CREATE TABLE protected_tables_more (LIKE protected_tables_b, more int);
+SELECT table_name, trigger_name, problems FROM pg_temp.fences;
+DROP TABLE protected_tables_like, protected_tables_other, protected_tables_one, protected_tables_more;
+-- Inheritance is told of where it is; the parent of a protected child is no copy of it.
+CREATE TABLE protected_tables_parent (id int, body text, fence bigint);
+CREATE TABLE protected_tables_child () INHERITS (protected_tables_parent);
+CREATE TABLE protected_tables_sibling () INHERITS (protected_tables_parent);
+SELECT distlock.protect('protected_tables_child', 'protected_tables:{id}', token_column => 'fence');
+SELECT table_name, problems FROM pg_temp.fences WHERE table_name ~ 'parent|child|sibling';
+SELECT distlock.protect('protected_tables_parent', 'protected_tables:{id}', token_column => 'fence');
+SELECT table_name, problems FROM pg_temp.fences WHERE table_name ~ 'parent|child|sibling';
+DROP TABLE protected_tables_parent CASCADE;
+DROP VIEW protected_tables_view;
+DROP TABLE protected_tables_d;
+
 -- It follows the table.
 ALTER TABLE protected_tables_b RENAME TO protected_tables_renamed;
 CREATE SCHEMA protected_tables_schema;
