@@ -6,7 +6,7 @@
 
 namespace torture {
 
-inline constexpr int kRowCount = 8;       // rows, and locks, of the tables with a lock for each row
+inline constexpr int kRowCount = 16;      // rows, and locks, of the tables with a lock for each row
 inline constexpr int kTableRowCount = 3;  // rows of the tables with one lock
 
 struct Options {

@@ -9,8 +9,8 @@ CREATE TABLE fenced (id int PRIMARY KEY, v bigint NOT NULL DEFAULT 0, fence bigi
 CREATE TABLE fenced_table (LIKE fenced INCLUDING ALL);
 CREATE TABLE plain (id int PRIMARY KEY, v bigint NOT NULL DEFAULT 0);
 CREATE TABLE plain_table (LIKE plain INCLUDING ALL);
-INSERT INTO fenced SELECT generate_series(1, 8);
-INSERT INTO plain SELECT generate_series(1, 8);
+INSERT INTO fenced SELECT generate_series(1, 16);
+INSERT INTO plain SELECT generate_series(1, 16);
 INSERT INTO fenced_table SELECT generate_series(1, 3);
 INSERT INTO plain_table SELECT generate_series(1, 3);
 SELECT distlock.protect('fenced', 'fenced:{id}', token_column => 'fence');

@@ -1,6 +1,6 @@
 // torture.cpp - one run: clients as processes of their own, the nemesis, then the checker.
 //
-//   torture DIRECT POOLED FOLDER SECONDS GRANTS CRASHES SEED
+//   torture DIRECT POOLED FOLDER SECONDS GRANTS CRASHES CLIENTS SEED
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -136,15 +136,16 @@ Options parse(char **argument) {
     options.until = now_us() + std::stoll(argument[4]) * 1'000'000;
     options.grants = std::stol(argument[5]);
     options.crashes = std::stoi(argument[6]);
-    options.seed = static_cast<unsigned>(std::stoul(argument[7]));
+    options.clients = std::stoi(argument[7]);
+    options.seed = static_cast<unsigned>(std::stoul(argument[8]));
     return options;
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 8) {
-        std::cerr << "usage: torture DIRECT POOLED FOLDER SECONDS GRANTS CRASHES SEED\n";
+    if (argc != 9) {
+        std::cerr << "usage: torture DIRECT POOLED FOLDER SECONDS GRANTS CRASHES CLIENTS SEED\n";
         return 64;
     }
     const Options options = parse(argv);
