@@ -118,14 +118,17 @@ COMMENT ON COLUMN distlock.run.result IS 'What end_run was given; NULL = nothing
 CREATE TABLE distlock.mark (
     resource  text COLLATE pg_catalog."C" NOT NULL,
     token     bigint NOT NULL,
+    raiser    bigint NOT NULL,
     raised_at timestamptz NOT NULL,
-    CONSTRAINT mark_pkey PRIMARY KEY (resource)
-) WITH (fillfactor = 70);
+    CONSTRAINT mark_pkey PRIMARY KEY (resource, token, raiser)
+);
 ALTER TABLE distlock.mark ALTER COLUMN resource SET STORAGE PLAIN;
 COMMENT ON TABLE distlock.mark IS
 'High-water marks: the highest token of another lock service seen for a resource. Kept for ever, and dumped.';
 COMMENT ON COLUMN distlock.mark.resource IS 'What the token was presented for.';
 COMMENT ON COLUMN distlock.mark.token IS 'The highest one seen; lower ones are refused.';
+COMMENT ON COLUMN distlock.mark.raiser IS
+'The transaction that wrote the row. Several that raised the mark to one token at once have a row each, until the next raise.';
 COMMENT ON COLUMN distlock.mark.raised_at IS 'When it was first seen.';
 
 SELECT pg_catalog.pg_extension_config_dump('distlock.prefix_grant', '');

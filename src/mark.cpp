@@ -13,13 +13,20 @@
 namespace distlock {
 namespace {
 
-enum Column { kResource, kToken, kRaisedAt, kColumns };
+enum Column { kResource, kToken, kRaiser, kRaisedAt, kColumns };
 
 Table mark_table() { return {catalog::oids().mark, &catalog::oids().mark_key}; }
 
-LOCKTAG resource_tag(std::string_view resource) {
-    return lock_tag(LockClass::kResource,
-                    lock_hash(resource, static_cast<int64>(checks::Realm::kResource)));
+LOCKTAG resource_tag(std::string_view resource, int64 number) {
+    return lock_tag(LockClass::kResource, lock_hash(resource, number));
+}
+
+// Writers under one token share it; a raise keeps them out.  Tokens are positive.
+LOCKTAG token_tag(std::string_view resource, int64 token) { return resource_tag(resource, token); }
+
+// One raise of the resource at a time looks and writes.
+LOCKTAG raise_tag(std::string_view resource) {
+    return resource_tag(resource, static_cast<int64>(checks::Realm::kResource));
 }
 
 struct Mark {
@@ -27,6 +34,7 @@ struct Mark {
     bool nulls[kColumns] = {};
     HeapTuple tuple = nullptr;
 
+    // The rows come with the highest token first.
     explicit Mark(std::string_view resource) {
         ScanKeyData keys[] = {text_key(1, resource)};
         tuple = find_row(mark_table(), keys, values, nulls);
@@ -48,36 +56,111 @@ void refuse_lower(std::string_view resource, int64 token, const Mark &mark, cons
             err_site(site));
 }
 
+int64 token_of(TupleTableSlot *slot) {
+    bool null = false;
+    return DatumGetInt64(slot_getattr(slot, kToken + 1, &null));
+}
+
+// Another token than this that an open transaction of another session raises the mark to; 0 = none.
+int64 pending_rival(std::string_view resource, int64 token) {
+    ScanKeyData keys[] = {text_key(1, resource)};
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    int64 rival = 0;
+    scan_versions(mark_table(), keys, &dirty, [&](TupleTableSlot *slot) {
+        const bool pending =
+            TransactionIdIsValid(dirty.xmin) && !TransactionIdIsCurrentTransactionId(dirty.xmin);
+        if (pending && token_of(slot) != token) rival = token_of(slot);
+        return rival == 0;
+    });
+    return rival;
+}
+
+// What another raise to the same token removes at the same time is left to that one, and should it
+// roll back, to the next.  The snapshot stays until all are deleted: no line pointer is reused.
+void delete_lower(std::string_view resource, int64 token) {
+    ScanKeyData keys[] = {text_key(1, resource)};
+    pg::with_fresh_snapshot([&](Snapshot fresh) {
+        scan_versions(mark_table(), keys, fresh, [&](TupleTableSlot *slot) {
+            if (token_of(slot) < token) (void)delete_row(mark_table(), slot->tts_tid);
+            return true;
+        });
+        return true;
+    });
+}
+
+// A row for each transaction that raises: those with equal tokens do not wait for one another, and
+// the mark is raised by whichever commits.
 void write_mark(std::string_view resource, int64 token) {
-    Mark mark(resource);
-    mark.values[kResource] = pg::text_datum(resource);
-    mark.values[kToken] = Int64GetDatum(token);
-    mark.values[kRaisedAt] = TimestampTzGetDatum(GetCurrentTimestamp());
     txn::before_write();
-    write_row(mark_table(), mark.values, mark.nulls,
-              mark.tuple == nullptr ? nullptr : &mark.tuple->t_self);
+    Datum values[kColumns];
+    bool nulls[kColumns] = {};
+    values[kResource] = pg::text_datum(resource);
+    values[kToken] = Int64GetDatum(token);
+    values[kRaiser] =
+        Int64GetDatum(static_cast<int64>(U64FromFullTransactionId(GetTopFullTransactionId())));
+    values[kRaisedAt] = TimestampTzGetDatum(GetCurrentTimestamp());
+    write_row(mark_table(), values, nulls, nullptr);
+    delete_lower(resource, token);
     txn::after_write(txn::Write::kDurable);
 }
 
-// Takes the tag and looks again; true when the token is the mark, or has become it.
-bool pin(std::string_view resource, int64 token, const Site &site) {
-    const LOCKTAG tag = resource_tag(resource);
-    const LOCKMODE mode = token > Mark(resource).token() ? ExclusiveLock : RowExclusiveLock;
-    // Who has passed the mark already must not queue for the raise: two of them would wait for each
-    // other, and the server calls that a deadlock at once.
+// Who has passed the mark already must not queue: two of them would wait for each other.
+void take(std::string_view resource, const LOCKTAG &tag, LOCKMODE mode) {
     const bool passed = checks::find(resource, checks::Realm::kResource) != nullptr;
     if (passed ? !lock_now(tag, mode) : !lock_within(tag, mode, kPatienceMs))
         report_pinned("raise the mark of resource", resource, tag, mode);
-    const Mark mark(resource);
-    refuse_lower(resource, token, mark, site);
-    if (token > mark.token()) {
-        if (mode != ExclusiveLock) {
-            unlock(tag, mode);
-            return false;
-        }
-        write_mark(resource, token);
+}
+
+// Writes the mark if it still is `from` and nobody raises it to another token; else says whom to
+// wait for: the other token, or 0.
+bool write_if_next(std::string_view resource, int64 from, int64 token, int64 *rival) {
+    const LOCKTAG turn = raise_tag(resource);
+    if (!lock_within(turn, ExclusiveLock, kPatienceMs))
+        report_pinned("raise the mark of resource", resource, turn, ExclusiveLock);
+    // In this order: what commits between the two reads is seen by one of them.
+    *rival = pending_rival(resource, token);
+    const bool next = *rival == 0 && Mark(resource).token() == from;
+    if (next) write_mark(resource, token);
+    unlock(turn, ExclusiveLock);
+    return next;
+}
+
+// Keeps writers under the mark as it was out to the end of the transaction.  False when the mark
+// has changed meanwhile.
+bool raise_mark(std::string_view resource, int64 from, int64 token) {
+    const LOCKTAG old = token_tag(resource, from), own = token_tag(resource, token);
+    if (from != 0) take(resource, old, ShareLock);
+    take(resource, own, RowExclusiveLock);
+    int64 rival = 0;
+    if (write_if_next(resource, from, token, &rival)) {
+        // The second entry in the server's lock table counts like a lock.
+        if (from != 0)
+            txn::touch(psprintf("%.*s " INT64_FORMAT, static_cast<int>(resource.size()),
+                                resource.data(), from));
+        return true;
     }
-    return true;
+    unlock(own, RowExclusiveLock);
+    if (from != 0) unlock(old, ShareLock);
+    if (rival != 0) {
+        const LOCKTAG other = token_tag(resource, rival);
+        take(resource, other, ShareLock);
+        unlock(other, ShareLock);
+    }
+    return false;
+}
+
+// Takes the lock and looks again; true when the token is the mark, or is going to be it.
+bool pin(std::string_view resource, int64 token, const Site &site) {
+    const Mark seen(resource);
+    refuse_lower(resource, token, seen, site);
+    if (token > seen.token()) return raise_mark(resource, seen.token(), token);
+    take(resource, token_tag(resource, token), RowExclusiveLock);
+    const Mark now(resource);
+    refuse_lower(resource, token, now, site);
+    if (now.token() == token) return true;
+    unlock(token_tag(resource, token), RowExclusiveLock);  // somebody has removed it by hand
+    return false;
 }
 
 }  // namespace
@@ -89,9 +172,7 @@ bool reaches_mark(std::string_view resource, int64 token) {
 void pass_mark(std::string_view resource, int64 token, const Site &site) {
     const checks::Check *check = checks::find(resource, checks::Realm::kResource);
     if (check != nullptr && check->token == token) return;
-    refuse_lower(resource, token, Mark(resource), site);
-    while (!pin(resource, token, site)) {
-    }
+    while (!pin(resource, token, site)) CHECK_FOR_INTERRUPTS();
     txn::touch(resource);
     checks::add(resource, token, PG_INT64_MAX, checks::Realm::kResource);
 }

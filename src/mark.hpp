@@ -2,8 +2,10 @@
 // revision, ZooKeeper zxid, Consul LockIndex).
 //
 // The highest token seen for a resource is remembered for ever; lower ones are refused.  Writers
-// with the mark's token hold RowExclusive on the resource's tag (class 0xD4) to the end of their
-// transaction and do not block one another; a raise takes Exclusive, so it waits for them.
+// hold RowExclusive on the tag of resource and token (class 0xD4) to the end of their transaction,
+// so equal ones do not block one another.  A raise also holds Share on the tag of the mark as it
+// was: it waits for writers under that one, and they for it.  Several may raise to one token at
+// once, each by a row of its own; what else is being raised is waited for.
 #pragma once
 #include "fence.hpp"
 
