@@ -75,6 +75,46 @@ CREATE TABLE token_column_strict (id int PRIMARY KEY, fence bigint CHECK (fence 
 SELECT distlock.protect('token_column_strict', 'token_column:{id}', token_column => 'fence');
 INSERT INTO token_column_strict VALUES (1, :current) RETURNING *;
 
+-- A token that stands in a row (past the trigger, or attached with it) is nobody's: it counts only if the write names it.
+BEGIN;
+SET LOCAL session_replication_role = replica;
+UPDATE token_column_report SET fence = :current WHERE id = 1;
+COMMIT;
+UPDATE token_column_report SET body = 'by the stored one' WHERE id = 1;
+BEGIN;
+SELECT distlock.fence('token_column:1', :current) = :current AS fenced;
+UPDATE token_column_report SET body = 'fenced' WHERE id = 1;
+ROLLBACK;
+BEGIN;
+SET LOCAL session_replication_role = replica;
+UPDATE token_column_report SET fence = :stale WHERE id = 1;
+COMMIT;
+BEGIN;
+SELECT distlock.fence('token_column:1', :current) = :current AS fenced;
+UPDATE token_column_report SET body = 'the stored one is in nobody''s way' WHERE id = 1;
+COMMIT;
+SELECT body, fence FROM token_column_report;
+CREATE TABLE token_column_parent (id int, fence bigint) PARTITION BY LIST (id);
+SELECT distlock.protect('token_column_parent', 'token_column:{id}', token_column => 'fence');
+CREATE TABLE token_column_part AS SELECT 1 AS id, :current AS fence;
+ALTER TABLE token_column_parent ATTACH PARTITION token_column_part FOR VALUES IN (1);
+UPDATE token_column_parent SET id = id;
+SELECT distlock.protect('token_column_parent', 'token_column:{id}', token_column => 'fence');
+UPDATE token_column_parent SET fence = :current;
+SELECT distlock.protect('token_column_parent', 'token_column:{id}', token_column => 'fence');
+SELECT * FROM token_column_parent;
+DROP TABLE token_column_parent;
+-- One that an earlier BEFORE trigger fills in counts as the writer's.
+CREATE FUNCTION token_column_fill() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN NEW.fence := current_setting('token_column.mine')::bigint; RETURN NEW; END$$;
+CREATE TRIGGER fill BEFORE UPDATE ON token_column_report FOR EACH ROW EXECUTE FUNCTION token_column_fill();
+SELECT set_config('token_column.mine', :'current', false) = :'current' AS set;
+UPDATE token_column_report SET body = 'filled in' WHERE id = 1;
+SELECT set_config('token_column.mine', :'stale', false) = :'stale' AS set;
+UPDATE token_column_report SET body = 'filled in, stale' WHERE id = 1;
+DROP TRIGGER fill ON token_column_report;
+DROP FUNCTION token_column_fill;
+
 -- The column may be renamed or go: then the fence refuses until protect is called again (fail closed).
 ALTER TABLE token_column_item RENAME fence TO token;
 INSERT INTO token_column_item VALUES (1, 9, :current);

@@ -115,6 +115,18 @@ void check_live(const Write &write, std::optional<int64> token) {
     require(guard, view(guard.name), token, write.site);
 }
 
+bool names_token_column(const Write &write) {
+    return bms_is_member(write.guard->token_column - FirstLowInvalidHeapAttributeNumber,
+                         write.data->tg_updatedcols);
+}
+
+// A token that stood in the row already is nobody's: it came with an attached partition, or past
+// the trigger.  An UPDATE that does not name the column must not present it.
+std::optional<int64> presented(const Write &write, std::optional<int64> token) {
+    if (!token || write.before == nullptr || names_token_column(write)) return token;
+    return carried(*write.guard, write.before) == token ? std::nullopt : token;
+}
+
 HeapTuple without_token(const Write &write, HeapTuple tuple) {
     int column = write.guard->token_column;
     Datum value = 0;
@@ -131,9 +143,7 @@ void check_row_memory(const Write &write) {
     const std::optional<int64> last = carried(guard, write.before);
     const char *column =
         NameStr(TupleDescAttr(RelationGetDescr(write.site.table), guard.token_column - 1)->attname);
-    const bool named = write.before == nullptr ||
-                       bms_is_member(guard.token_column - FirstLowInvalidHeapAttributeNumber,
-                                     write.data->tg_updatedcols);
+    const bool named = write.before == nullptr || names_token_column(write);
     if (!token || !named)
         ereport(ERROR, errcode(kNoToken),
                 errmsg("write to table \"%s\" carries no fencing token",
@@ -181,7 +191,7 @@ HeapTuple check_row(const TriggerData *data) {
         return result;
     }
     const std::optional<int64> token = carried(*write.guard, write.after);
-    check_live(write, token);
+    check_live(write, presented(write, token));
     return token ? without_token(write, result) : result;
 }
 
