@@ -212,7 +212,7 @@ def target(table):
 
 
 def everything(bench):
-    tables = ["p_cascade", "p_null", "p_default", "inbox", "notice", bench.names["from"]]
+    tables = ["p_cascade", "p_null", "p_default", "inbox", "notice", "postponed", bench.names["from"]]
     union = " UNION ALL ".join(f"SELECT '{t} ' || x.tableoid || x::text FROM {t} AS x" for t in tables)
     return f"SELECT string_agg(r, '; ' ORDER BY r) FROM ({union}) AS a (r)"
 
