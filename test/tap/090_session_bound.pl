@@ -19,9 +19,11 @@ sub handed_over
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $holder = session($node);
 	my $options = $o{options} // '';
-	like(ask($holder, "SELECT distlock.acquire('x', '1h', session_bound => true $options)"), qr/^\d+$/, "$what: held");
+	my $take = $o{take} // "SELECT distlock.acquire('x', '1h', session_bound => true $options)";
+	my $wait = $o{wait} // "SELECT distlock.acquire('x', '1h', wait => '20s' $options)";
+	like(ask($holder, $take), qr/^\d+$/, "$what: held");
 	my $pid = ask($holder, 'SELECT pg_backend_pid()');
-	later($waiter, "SELECT distlock.acquire('x', '1h', wait => '20s' $options)");
+	later($waiter, $wait);
 	ok(within(10, $look, "SELECT count(*) = 1 FROM distlock.waiters"), "$what: waited for");
 	my $before = sql('SELECT clock_timestamp()');
 	$end->($holder, $pid);
@@ -29,7 +31,8 @@ sub handed_over
 	my $ms = sql("SELECT round(1000 * extract(epoch FROM max(since) - '$before')) FROM distlock.holder('x')");
 	cmp_ok($ms, '<', $o{ms} // 500, "$what: soon");
 	note("$what: $ms ms");
-	sql("SELECT distlock.force_release(name, token) FROM distlock.locks");
+	sql("SELECT distlock.force_release(name, token) FROM distlock.locks WHERE state IN ('held', 'expired')");
+	sql('DELETE FROM distlock.lease');  # the next one is of another kind
 	drop_session($holder);
 	is(sql('SELECT count(*) FROM pg_locks WHERE objsubid = 211'), 0, "$what: no session lock is left");
 	return;
@@ -39,6 +42,17 @@ handed_over('client killed', sub { $_[0]->{run}->signal('KILL') });
 handed_over('client ends', sub { $_[0]->{run}->signal('TERM') });
 handed_over('session terminated', sub { sql("SELECT pg_terminate_backend($_[1])") });
 handed_over('killed in a transaction', sub { ask($_[0], 'BEGIN; SELECT 1'); $_[0]->{run}->signal('KILL') });
+# Each kind.
+handed_over('shared', sub { $_[0]->{run}->signal('KILL') }, take => "SELECT distlock.acquire('x', '1h', mode => 'shared', session_bound => true)");
+handed_over('by acquire_all', sub { $_[0]->{run}->signal('KILL') },
+	take => "SELECT min(token) FROM distlock.acquire_all(ARRAY['v', 'w', 'x'], '1h', session_bound => true)",
+	wait => "SELECT max(token) FROM distlock.acquire_all(ARRAY['x', 'w'], '1h', '20s')");
+handed_over('by acquire_long', sub { $_[0]->{run}->signal('KILL') }, take => "CALL distlock.acquire_long('x', '1h', session_bound => true)",
+	wait => "CALL distlock.acquire_long('x', '1h')");
+handed_over('downgraded', sub { $_[0]->{run}->signal('KILL') }, take => "SELECT token FROM distlock.acquire('x', '1h', session_bound => true)
+	AS token, distlock.downgrade('x', token) AS ends WHERE ends IS NOT NULL");
+handed_over('a permit', sub { $_[0]->{run}->signal('KILL') }, options => ', capacity => 2',
+	take => "SELECT min(distlock.acquire('x', '1h', capacity => 2, session_bound => true)) FROM generate_series(1, 2)");
 handed_over('DISCARD ALL', sub { ask($_[0], 'DISCARD ALL') }, ms => 1500);
 
 # leader and watch know at once, too.
@@ -64,15 +78,42 @@ ask($many, q{DO $$BEGIN FOR i IN 1..20 LOOP
 cmp_ok(sql('SELECT count(*) FROM pg_locks WHERE objsubid BETWEEN 209 AND 211'), '<=', 1, 'nothing is left');
 drop_session($many);
 
+# Nobody waits behind the dead: at the head of the queue or behind it, they are passed by with the release (S-73).
+my $held = ask($look, "SELECT distlock.acquire('queue', '1h')");
+my @queue;
+for my $place (1 .. 4)
+{
+	push @queue, session($node);
+	later($queue[-1], $place < 4 ? "CALL distlock.acquire_long('queue')" : "SELECT distlock.acquire('queue')");
+	ok(within(10, $look, "SELECT count(*) = $place FROM distlock.waiters WHERE name = 'queue'"), "number $place waits");
+}
+$_->{run}->signal('KILL') for @queue[ 0 .. 2 ];
+drop_session(@queue[ 0 .. 2 ]);  # once they are gone
+sql("SELECT distlock.release('queue', $held)");
+my $released = sql('SELECT clock_timestamp()');
+like(answer($queue[3]), qr/^\d+$/, 'the living one is served');
+cmp_ok(sql("SELECT extract(epoch FROM since - '$released') FROM distlock.holder('queue')"), '<', 1, 'at once');
+drop_session($queue[3]);
+
+# A wake-up that never comes is made up for: the head looks again by itself (S-74).
+ask($look, "SELECT distlock.acquire('silent', '1h')");
+my $patient = session($node);
+later($patient, "CALL distlock.acquire_long('silent')");
+ok(within(10, $look, "SELECT count(*) = 1 FROM distlock.waiters WHERE name = 'silent'"), 'one waits');
+sql("DELETE FROM distlock.lease WHERE name = 'silent'");
+
 # A waiter whose client has died does not keep its backend, neither the head nor one behind it, nor a watcher.
 my $long = ask($look, "SELECT distlock.acquire('dead', '1h')");
 my @dead = map { my $s = session($node); later($s, "CALL distlock.acquire_long('dead')"); $s } 1 .. 3;
 push @dead, session($node);
 later($dead[3], "CALL distlock.watch('dead', $long)");
-ok(within(10, $look, "SELECT count(*) = 4 FROM pg_locks WHERE objsubid = 210"), 'three wait and one watches');
+my $theirs = 'FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE objsubid = 210 AND query NOT LIKE $$%silent%$$';
+ok(within(10, $look, "SELECT count(*) = 4 $theirs"), 'three wait and one watches');
 $_->{run}->signal('KILL') for @dead;
-ok(within(30, $look, "SELECT count(*) = 0 FROM pg_locks WHERE objsubid = 210"), 'their backends go with their clients');
-sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE objsubid = 210");
+ok(within(30, $look, "SELECT count(*) = 0 $theirs"), 'their backends go with their clients');
+sql("SELECT pg_terminate_backend(pid) $theirs");
+like(answer($patient), qr/^\d+$/, 'and the one that nobody has woken has the lock');
+drop_session($patient);
 
 # Eviction for a permit takes the pinner of that slot only.
 sql(q{CREATE TABLE work (id int)});
@@ -87,5 +128,25 @@ is(sql('SELECT count(*) FROM pg_stat_activity WHERE state LIKE \'idle in transac
 drop_session($zombie, $healthy);
 
 is(ours_locked($look), 0, 'nothing of ours is left');
-drop_session($waiter, $look);
+
+# The server goes away and comes back: a leader bound to its session leads no more, and does not take itself for one when
+# it is connected again; an unbound one still does (S-83).
+$boss = session($node);
+my $old = ask($boss, "SELECT distlock.acquire('boss', '1h', session_bound => true)");
+my $unbound = ask($look, "SELECT distlock.acquire('unbound', '1h')");
+my $semaphore = ask($look, "SELECT distlock.acquire('permits', '1h', capacity => 2)");
+$node->stop('immediate');
+$node->start;
+is(ask($node, "SELECT count(*) FROM distlock.leader('boss')"), 0, 'after a crash: nobody leads');
+is(ask($node, "SELECT distlock.renew('boss', $old) IS NULL"), 't', 'after a crash: the old term cannot be renewed');
+my $new = ask($node, "SELECT distlock.try_acquire('boss', '1h')");
+cmp_ok($new, '>', $old, 'after a crash: the next term is higher');
+like(ask($node, "SELECT distlock.fence('boss', $old)"), qr/LK001/, 'after a crash: the old one is refused');
+is(ask($node, "SELECT distlock.release('boss', $old)"), 'superseded', 'after a crash: its release changes nothing');
+is(ask($node, "SELECT term FROM distlock.leader('boss')"), $new, 'after a crash: the new one leads');
+is(ask($node, "SELECT distlock.try_acquire('unbound') IS NULL, distlock.renew('unbound', $unbound) IS NOT NULL"), 't|t',
+	'after a crash: a lease that is not bound stands');
+is(ask($node, "SELECT distlock.renew('permits', $semaphore) IS NOT NULL, count(distlock.try_acquire('permits', capacity => 2))
+	FROM generate_series(1, 3)"), 't|1', 'after a crash: a semaphore has its capacity and its permits (S-100)');
+drop_session($boss, $waiter, $look);
 done_testing();
