@@ -56,6 +56,22 @@ BEGIN READ ONLY;
 SELECT distlock.set_capacity('capacity:d', 2);
 ROLLBACK;
 
+-- It is a decision about others: only for members of the role whose semaphore it is, and not to be prepared.
+CREATE ROLE distlock_capacity;
+GRANT USAGE ON SCHEMA distlock TO distlock_capacity;
+SELECT distlock.try_acquire('capacity:f', capacity => 2) > 0 AS got;
+SET ROLE distlock_capacity;
+SELECT distlock.set_capacity('capacity:f', 3);
+SELECT distlock.try_acquire('capacity:f', capacity => 2) > 0 AS its_permits_are_for_all;
+SELECT distlock.set_capacity('capacity:g', 3) IS NULL AS was_unknown;
+RESET ROLE;
+SELECT distlock.set_capacity('capacity:f', 3), distlock.set_capacity('capacity:g', 2);
+REVOKE USAGE ON SCHEMA distlock FROM distlock_capacity;
+BEGIN;
+SELECT distlock.set_capacity('capacity:f', 2);
+PREPARE TRANSACTION 'capacity';
+SELECT distlock.set_capacity('capacity:f', 3);
+
 -- Cleaning keeps the capacity for as long as there are permits.
 SELECT distlock.set_capacity('capacity:e', 3);
 SELECT distlock.try_acquire('capacity:e', '20 ms', capacity => 3) > 0 AS got;
@@ -65,3 +81,4 @@ SELECT distlock.try_acquire('capacity:e', capacity => 2);
 
 DROP TABLE permit;
 DELETE FROM distlock.lease WHERE name LIKE 'capacity:%';
+DROP ROLE distlock_capacity;

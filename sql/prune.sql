@@ -36,6 +36,16 @@ SELECT distlock.renew('prune:expired', :expired) IS NULL AS lost, distlock.relea
        distlock.is_current('prune:expired', :expired);
 SELECT distlock.fence('prune:expired', :expired);
 
+-- A shared grant that ran out before an exclusive one took over stays lost when the row of that one is gone.
+SELECT distlock.try_acquire('prune:shared', '20 ms', mode => 'shared') AS shared \gset
+SELECT pg_sleep(0.03);
+SELECT distlock.release('prune:shared', distlock.try_acquire('prune:shared'));
+SELECT pg_sleep(0.01);
+SELECT distlock.prune('1 ms') > 0 AS pruned;
+SELECT slot FROM distlock.lease WHERE name = 'prune:shared';
+SELECT distlock.is_current('prune:shared', :shared), distlock.release('prune:shared', :shared);
+SELECT distlock.fence('prune:shared', :shared);
+
 -- Rollback brings the rows back, and a lock held in this transaction is left alone.
 SELECT distlock.release('prune:held', :again);
 SELECT pg_sleep(0.01);
