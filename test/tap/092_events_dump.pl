@@ -56,6 +56,24 @@ ask($s, "SELECT distlock.begin_run('job', '2026-01-01 00:00+00')");
 ask($s, "SELECT distlock.end_run('job', '2026-01-01 00:00+00', token) FROM distlock.holder('job')");
 is(events(), 'granted job 0 null; released job 0 null;', 'a run');
 
+# Writing under a lock tells nobody anything (B59): neither a fence nor the trigger.
+ask($s, q{CREATE TABLE work (id int, fence bigint); SELECT distlock.protect('work', 'w', token_column => 'fence')});
+ask($s, q{SELECT distlock.try_acquire('w', '1h', mode => 'shared')});
+is(events(), 'granted w 1 null;', 'the grant is told');
+ask($s, q{BEGIN; SELECT distlock.fence('w', token) FROM distlock.holder('w'); INSERT INTO work SELECT 1, token FROM distlock.holder('w');
+	UPDATE work SET id = 2; COMMIT});
+is(ask($s, 'SELECT id FROM work') . events(), 2, 'the write is not');
+ask($s, q{SELECT distlock.renew_many(ARRAY['w'], ARRAY[token]) FROM distlock.holder('w')});
+is(events(), '', 'nor a batch of renewals');
+ask($s, q{SELECT distlock.release('w', token) FROM distlock.holder('w')});
+is(events(), 'released w 1 null;', 'the release of a shared one');
+ask($s, q{SELECT distlock.try_acquire('sem', capacity => 2, owner => 'p' || i) FROM generate_series(1, 2) AS i});
+ask($s, q{SELECT distlock.release('sem', token) FROM distlock.holder('sem') WHERE slot = 2});
+is(events(), 'granted sem 1 "p1"; granted sem 2 "p2"; released sem 2 "p2";', 'permits with their slots');
+ask($s, q{CALL distlock.acquire_long('long', owner => 'patient')});
+is(events(), 'granted long 0 "patient";', 'acquire_long');
+ask($s, q{DROP TABLE work});
+
 # Dump and restore.
 ask($s, q{CREATE ROLE "Job Role"; SELECT distlock.grant_prefix('kept/', '"Job Role"'); SELECT distlock.grant_prefix('', 'postgres')});
 ask($s, "SELECT distlock.try_acquire('living', '1h')");
