@@ -44,6 +44,8 @@ SELECT count(*) FROM distlock.acquire_all('{all:i,all:j}', mode => 'shared');
 SELECT count(*) FROM distlock.acquire_all('{all:k,all:l}', capacity => 2);
 SELECT count(*) FROM distlock.acquire_all('{all:k,all:l}', capacity => 2);
 SELECT count(*) FROM distlock.acquire_all('{all:k,all:l}', capacity => 2, wait => '0');
+SELECT count(*) FROM distlock.acquire_all('{all:u,all:v}', '2 h', min_hold => '1 h', lock_delay => '30 min', metadata => '{"a": 1}', durable => false);
+SELECT name, ttl, min_hold, lock_delay, metadata FROM distlock.lease WHERE name IN ('all:u', 'all:v') ORDER BY name;
 -- A retry gets the same tokens.
 CREATE TEMP TABLE first AS SELECT * FROM distlock.acquire_all('{all:m,all:n}', request_id => '00000000-0000-0000-0000-000000000001');
 SELECT count(*) FROM distlock.acquire_all('{all:m,all:n}', request_id => '00000000-0000-0000-0000-000000000001') JOIN first USING (name, token);

@@ -84,6 +84,8 @@ SELECT mode, token = :token AS same FROM distlock.holder('long:g');
 CALL distlock.acquire_long('long:h', capacity => 2, session_bound => true) \gset
 SELECT capacity, session_pid = pg_backend_pid() AS bound FROM distlock.holder('long:h');
 SELECT distlock.release('long:h', :token);
+CALL distlock.acquire_long('long:j', '2 h', min_hold => '1 h', lock_delay => '30 min', durable => false) \gset
+SELECT ttl, min_hold, lock_delay FROM distlock.lease WHERE name = 'long:j' AND token = :token;
 CALL distlock.acquire_long('long:i', request_id => '00000000-0000-0000-0000-000000000001') \gset
 SELECT :token AS first \gset
 CALL distlock.acquire_long('long:i', request_id => '00000000-0000-0000-0000-000000000001') \gset

@@ -39,6 +39,16 @@ TABLE run_history;
 SELECT distlock.end_run('runs:a', '2026-01-01 01:00+00', :t1);
 SELECT distlock.end_run('runs:a', '2026-01-01 01:00+00', :t2);
 
+-- The token of another slot ends nothing, though its run is the one that holds the lock.
+SELECT distlock.begin_run('runs:h', '2026-01-01 00:00+00') AS t1 \gset
+SELECT distlock.end_run('runs:h', '2026-01-01 00:00+00', :t1, ok => false);
+SELECT distlock.begin_run('runs:h', '2026-01-01 01:00+00') AS t2 \gset
+SELECT distlock.end_run('runs:h', '2026-01-01 00:00+00', :t2);
+SELECT slot - '2026-01-01 00:00+00' AS slot, state FROM distlock.runs WHERE job = 'runs:h' ORDER BY distlock.runs.slot;
+SELECT distlock.end_run('runs:h', '2026-01-01 01:00+00', :t2);
+-- The failed one is too old now.
+SELECT distlock.begin_run('runs:h', '2026-01-01 00:00+00');
+
 -- A crashed run: free after its lease, attempt 2, and its late end is refused; a late end that nobody preceded counts.
 SELECT distlock.begin_run('runs:a', '2026-01-01 02:00+00', '20 ms', owner => 'crashed') AS t1 \gset
 SELECT pg_sleep(0.03);
