@@ -30,7 +30,8 @@ sql(q{
 	SET synchronous_commit = off});
 my %token;
 $token{$_} = sql("SELECT distlock.try_acquire('$_', ttl => '1h')")
-  for qw(renewed again released plain before after deferred savepoint);
+  for qw(renewed again released plain before after deferred savepoint batch down raised);
+$token{run} = sql("SELECT distlock.begin_run('run', '2026-01-01 00:00+00', '1h')");
 
 my $off = 'SET synchronous_commit = off';
 my $release = sub { "SELECT distlock.release('$_[0]', $token{$_[0]})" };
@@ -44,6 +45,16 @@ my %must_wait = (
 	'a grant, function with SET' => "$off; SELECT grab('f')",
 	'a renewal' => "$off; SELECT distlock.renew('renewed', $token{renewed}) IS NOT NULL",
 	'a retried request' => "$off; SELECT distlock.try_acquire('g', request_id => '00000000-0000-0000-0000-000000000001')",
+	'a shared grant' => "$off; SELECT distlock.try_acquire('j', mode => 'shared')",
+	'a permit' => "$off; SELECT distlock.try_acquire('k', capacity => 2)",
+	'several locks' => "$off; SELECT count(*) FROM distlock.acquire_all(ARRAY['l', 'm'])",
+	'a long wait' => "$off; CALL distlock.acquire_long('n')",
+	'a batch of renewals' => "$off; SELECT count(expires_at) FROM distlock.renew_many('{batch}', '{$token{batch}}')",
+	'a downgrade' => "$off; SELECT distlock.downgrade('down', $token{down}) IS NOT NULL",
+	'a raised token' => "$off; SELECT distlock.raise_token('raised', $token{raised}, $token{raised} + 1)",
+	'a capacity' => "$off; SELECT distlock.set_capacity('o', 3)",
+	'a run' => "$off; SELECT distlock.begin_run('p', '2026-01-01 00:00+00')",
+	'the end of a run' => "$off; SELECT distlock.end_run('run', '2026-01-01 00:00+00', $token{run})",
 	'a grant and a release' => "$off; BEGIN; SELECT distlock.try_acquire('h'); " . $release->('again') . '; COMMIT',
 	'a release after a write' => 'BEGIN; INSERT INTO work VALUES (1); ' . $release->('before') . '; COMMIT',
 	'a release before a write' => 'BEGIN; ' . $release->('after') . '; INSERT INTO work VALUES (2); COMMIT',
