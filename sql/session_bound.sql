@@ -108,6 +108,7 @@ TABLE bound_locks;
 -- DISCARD ALL and pg_advisory_unlock_all end the binding, and with it the grant.
 SELECT distlock.try_acquire('bound:i', session_bound => true) AS t \gset
 SELECT pg_advisory_unlock_all();
+SELECT state, remaining_ms FROM distlock.holder('bound:i');
 SELECT distlock.renew('bound:i', :t) IS NULL AS lost;
 SELECT distlock.try_acquire('bound:i', session_bound => true) AS t \gset
 SELECT takeovers FROM distlock.holder('bound:i');
