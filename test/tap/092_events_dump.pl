@@ -73,6 +73,11 @@ is(events(), 'granted sem 1 "p1"; granted sem 2 "p2"; released sem 2 "p2";', 'pe
 ask($s, q{CALL distlock.acquire_long('long', owner => 'patient')});
 is(events(), 'granted long 0 "patient";', 'acquire_long');
 ask($s, q{DROP TABLE work});
+# Any name and label make a payload that is JSON.
+my $odd = q(E'a "\\\\" \n\t\x01');
+ask($s, "SELECT distlock.try_acquire($odd, owner => $odd)");
+my ($payload) = (ask($listener, 'SELECT 1') . ask($listener, 'SELECT 1')) =~ /payload "(.*)" received/;
+is(ask($s, "SELECT p->>'name' = $odd AND p->>'owner' = $odd FROM (SELECT \$p\$$payload\$p\$::json) AS e(p)"), 't', 'an odd name');
 
 # Dump and restore.
 ask($s, q{CREATE ROLE "Job Role"; SELECT distlock.grant_prefix('kept/', '"Job Role"'); SELECT distlock.grant_prefix('', 'postgres')});
