@@ -116,6 +116,14 @@ DISCARD ALL;
 \set VERBOSITY sqlstate
 SELECT distlock.try_acquire('bound:i') > :t AS free;
 
+-- Shared ones whose session has gone are in nobody's way, neither of the exclusive one that takes over nor after it.
+SELECT count(distlock.try_acquire('bound:l', '1 h', mode => 'shared', session_bound => true)) FROM generate_series(1, 2);
+SELECT pg_advisory_unlock_all();
+SELECT distlock.try_acquire('bound:l', '1 h') AS t \gset
+SELECT distlock.release('bound:l', :t);
+SELECT slot, state FROM distlock.holder('bound:l');
+SELECT distlock.try_acquire('bound:l', '1 h') > :t AS free;
+
 -- Not to be asked for again, nor to be prepared.
 SELECT distlock.try_acquire('bound:j', session_bound => true, request_id => '00000000-0000-0000-0000-000000000001');
 BEGIN;

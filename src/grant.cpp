@@ -145,6 +145,7 @@ void bury_expired_shared(const Request &request, std::span<Lease> rows) {
         if (row.slot == 0 || row.released) continue;
         row.released = true;
         row.released_at = DT_NOBEGIN;
+        row.expires = row.renewed;  // else one that is over by its session would stand as kept
         update_lease(row);
         announce(Event::kExpired, request.name, row);
     }
