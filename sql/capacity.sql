@@ -43,6 +43,18 @@ SELECT distlock.release('capacity:c', :shared);
 SELECT distlock.set_capacity('capacity:c', 2);
 SELECT count(distlock.try_acquire('capacity:c', capacity => 2)) FROM generate_series(1, 3);
 
+-- A shared grant that ran out before does not stand beside the permits, in whatever slot; nor does one whose session is gone.
+SELECT distlock.try_acquire('capacity:h', '20 ms', mode => 'shared') AS s1, distlock.try_acquire('capacity:h', '20 ms', mode => 'shared') AS s2,
+       distlock.try_acquire('capacity:h', '1 h', mode => 'shared', session_bound => true) AS s3 \gset
+SELECT pg_advisory_unlock_all();
+SELECT pg_sleep(0.03);
+SELECT distlock.set_capacity('capacity:h', 2);
+SELECT distlock.is_current('capacity:h', :s1) AS s1, distlock.is_current('capacity:h', :s2) AS s2, distlock.is_current('capacity:h', :s3) AS s3;
+SELECT distlock.try_acquire('capacity:h', capacity => 2) > :s3 AS got;
+SELECT distlock.fence('capacity:h', :s2);
+SELECT distlock.release('capacity:h', :s3);
+SELECT slot, mode, state FROM distlock.holder('capacity:h');
+
 -- Capacity 1 is a mutex.
 SELECT distlock.set_capacity('capacity:b', 1);
 SELECT distlock.release('capacity:b', token) FROM distlock.holder('capacity:b') ORDER BY slot;

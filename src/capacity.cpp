@@ -1,8 +1,10 @@
 // capacity.cpp - set_capacity: the number of permits of a semaphore.
 //
 // ShareRowExclusive on slot 0 waits for grants that are under way and stops new ones; holders
-// renew, release and write on meanwhile.
+// renew, release and write on meanwhile.  Of a lock that has been shared, the slots are locked,
+// too.
 #include "arguments.hpp"
+#include "grant.hpp"
 #include "judge.hpp"
 #include "renew.hpp"
 #include "report.hpp"
@@ -19,6 +21,20 @@ void refuse_held(std::string_view name, std::span<Lease> rows) {
                            static_cast<int>(name.size()), name.data()),
                     errdetail("%s", lock_facts(name, rows)),
                     errhint("Set the capacity when nobody holds it."));
+}
+
+// The lock becomes a semaphore: a shared grant that ran out must not stand beside permits, nor come
+// back by a renewal that is under way.
+void end_shared(std::string_view name, std::span<Lease> rows) {
+    txn::require_room(rows.size());
+    for (const Lease &row : rows) {
+        const LOCKTAG tag = slot_tag(name, row.slot);
+        if (row.slot != 0 && !lock_now(tag, ExclusiveLock))
+            report_pinned("set the capacity of lock", name, tag, ExclusiveLock);
+    }
+    const std::span<Lease> now = read_lock(name);
+    refuse_held(name, now);
+    bury_expired_shared(name, now);
 }
 
 Lease new_header(std::string_view name) {
@@ -42,6 +58,8 @@ std::optional<int32> set_capacity(std::string_view name, int32 capacity) {
     if (!is_semaphore(rows)) refuse_held(name, rows);
     // A lock that is free for a moment is still somebody's.
     if (!rows.empty()) check_holder(name, rows.back(), "set the capacity of");
+    txn::before_write();
+    if (!is_semaphore(rows)) end_shared(name, rows);
     const Lease *old = row_of_slot(rows, 0);
     Lease header = old != nullptr ? *old : new_header(name);
     const Instant now = clock_now();
@@ -51,7 +69,6 @@ std::optional<int32> set_capacity(std::string_view name, int32 capacity) {
     header.mode = Mode::kPermit;
     header.released = true;
     header.released_at = now.wall;
-    txn::before_write();
     if (old != nullptr)
         update_lease(header);
     else

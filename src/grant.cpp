@@ -138,19 +138,6 @@ private:
     List *held_ = NIL;
 };
 
-// Shared grants that ran out before an exclusive one took over are over for good: without this a
-// late cleaning of newer rows could make an old token look current again.
-void bury_expired_shared(const Request &request, std::span<Lease> rows) {
-    for (Lease &row : rows) {
-        if (row.slot == 0 || row.released) continue;
-        row.released = true;
-        row.released_at = DT_NOBEGIN;
-        row.expires = row.renewed;  // else one that is over by its session would stand as kept
-        update_lease(row);
-        announce(Event::kExpired, request.name, row);
-    }
-}
-
 Attempt take_exclusive(const Request &request, const Reading &seen, Sighting &sighting) {
     Locks locks(request.name);
     if (!locks.take(0, ExclusiveLock)) {
@@ -174,7 +161,7 @@ Attempt take_exclusive(const Request &request, const Reading &seen, Sighting &si
         locks.give_back();
         return {verdict.own != nullptr ? renew_own(request, *verdict.own) : 0, verdict.retry_in};
     }
-    bury_expired_shared(request, rows);
+    bury_expired_shared(request.name, rows);
     return {write_grant(request, row_of_slot(rows, 0), 0, Mode::kExclusive), 0};
 }
 
@@ -296,6 +283,17 @@ Attempt take(const Request &request, const Reading &rows, Sighting &sighting) {
 }
 
 }  // namespace
+
+void bury_expired_shared(std::string_view name, std::span<Lease> rows) {
+    for (Lease &row : rows) {
+        if (row.slot == 0 || row.released) continue;
+        row.released = true;
+        row.released_at = DT_NOBEGIN;
+        row.expires = row.renewed;  // else one that is over by its session would stand as kept
+        update_lease(row);
+        announce(Event::kExpired, name, row);
+    }
+}
 
 Attempt try_grant(const Request &request, Sighting &sighting) {
     const Reading rows = read_lock(request.name);

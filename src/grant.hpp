@@ -10,7 +10,8 @@
 //   grant, shared or permit      Exclusive, next slot if taken   Share
 //   first permit of a name       Exclusive                       Exclusive: it fixes the capacity
 //   downgrade                    Exclusive on the new slot       ShareUpdateExclusive
-//   set_capacity                 -                               ShareRowExclusive
+//   set_capacity                 Exclusive on those of expired   ShareRowExclusive
+//                                shared grants
 // So any number of fenced writers of one holder run together, a heartbeat on another connection
 // gets through, and a grant waits for both.  Grants never queue on these tags, since renewals of a
 // healthy holder would queue behind them: they take them at once or not at all.
@@ -36,5 +37,9 @@ Attempt try_grant(const Request &request, Sighting &sighting);
 
 // One attempt beside the queue: nothing when somebody waits.  A failed one takes no lock at all.
 Attempt try_once(const Request &request);
+
+// Shared grants that ran out before something else took over are over for good: without this a
+// late cleaning of newer rows could make an old token look current again.
+void bury_expired_shared(std::string_view name, std::span<Lease> rows);
 
 }  // namespace distlock

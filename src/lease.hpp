@@ -41,8 +41,8 @@ struct Lease {
     TransactionId writer;         // of a pending version: who is writing it; else invalid
 };
 
-// A shared grant that an exclusive one took over is marked released, at no time: its own holder
-// never gave it back.
+// A shared grant that an exclusive one or a semaphore took over is marked released, at no time: its
+// own holder never gave it back.
 inline bool is_buried(const Lease &lease) {
     return lease.released && TIMESTAMP_IS_NOBEGIN(lease.released_at);
 }
