@@ -80,7 +80,7 @@ SELECT count(distlock.release(name, distlock.try_acquire(name, durable => false)
 FROM (SELECT 'prune:churn' || i FROM generate_series(1, 200) AS i) AS n (name);
 DO $$
 BEGIN
-    FOR i IN 1..2000 LOOP
+    FOR i IN 1..20000 LOOP
         PERFORM distlock.release('prune:churn', distlock.try_acquire('prune:churn', durable => false));
         COMMIT;
         EXIT WHEN i % 100 = 0 AND (SELECT count(*) < 20 FROM distlock.lease WHERE name LIKE 'prune:churn%');

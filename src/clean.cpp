@@ -21,11 +21,12 @@ extern "C" {
 namespace distlock {
 namespace {
 
-constexpr int kOften = 8, kSeldom = 64;  // one in so many of the transactions that grant
+constexpr int kOften = 8, kSeldom = 32;  // one in so many of the transactions that grant
 constexpr int kMostVictims = 16;         // in one of them
 
 struct Sweep {
     int64 older_than;
+    int64 seen;
     int64 removed;
     int64 room;
 };
@@ -50,6 +51,7 @@ bool needed(const Lease &lease, std::string_view name) {
 
 void remove_row(Lease &lease, void *context) {
     auto &sweep = *static_cast<Sweep *>(context);
+    sweep.seen++;
     if (sweep.room <= 0 || !forgettable(lease, sweep.older_than)) return;
     const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
     if (!lock_now(slot_tag(name, lease.slot), ExclusiveLock)) return;
@@ -76,14 +78,17 @@ void clean_some() {
     static constinit uint64 one_in = kOften;
     if (pg_prng_uint64_range(&pg_global_prng_state, 1, one_in) != 1) return;
     if (!catalog::installed()) return;  // dropped in this very transaction
-    Sweep sweep{int64{settings::retention()} * 1000, 0, std::min(kMostVictims, txn::room())};
+    Sweep sweep{int64{settings::retention()} * 1000, 0, 0, std::min(kMostVictims, txn::room())};
     each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
-    // A table with nothing to remove is looked through more and more seldom.
-    one_in = sweep.removed > 0 ? kOften : std::min<uint64>(one_in * 2, kSeldom);
+    // Where all rows are in use, less is to be expected; an empty block says nothing of the others.
+    if (sweep.removed > 0)
+        one_in = kOften;
+    else if (sweep.seen > 0)
+        one_in = std::min<uint64>(one_in * 2, kSeldom);
 }
 
 int64 prune(int64 older_than) {
-    Sweep sweep{older_than, 0, txn::room()};
+    Sweep sweep{older_than, 0, 0, txn::room()};
     each_lease({.lock = RowExclusiveLock}, remove_row, &sweep);
     CommandCounterIncrement();
     return sweep.removed;
