@@ -128,6 +128,7 @@ def measure_clients(tokens):
         rates = interleave(what, {v: lambda v=v: one(v) for v in variants})
         for peer, target in targets.items():
             row(what, peer, rates["distlock"], rates[peer], target=target)
+        row("  no trigger in its place", "PL/pgSQL fence", rates["no trigger"], rates["PL/pgSQL fence"])
 
 
 def measure_many_locks():
