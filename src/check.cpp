@@ -21,8 +21,6 @@ constinit int count = 0;
 constinit HTAB *table = nullptr;  // once there are more than a few
 constinit uint64 changes = 1;
 
-void *in_transaction(std::size_t size) { return MemoryContextAlloc(TopTransactionContext, size); }
-
 Slot *slot_of(uint64 hash, HASHACTION action) {
     bool found = false;
     auto *slot = static_cast<Slot *>(hash_search(table, &hash, action, &found));
@@ -38,12 +36,7 @@ void add_to_table(Check *check) {
 
 // From the bottom of the stack, so that the newest of a hash comes to lie on top.
 void build_table() {
-    HASHCTL control{};
-    control.keysize = sizeof(uint64);
-    control.entrysize = sizeof(Slot);
-    control.hcxt = TopTransactionContext;
-    table = hash_create("distlock fence checks", 4 * kFew, &control,
-                        HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    table = pg::transaction_table<Slot>("distlock fence checks", 4 * kFew);
     auto **stack = static_cast<Check **>(palloc(count * sizeof(Check *)));
     int at = count;
     for (Check *check = newest; check != nullptr; check = check->below) stack[--at] = check;
@@ -81,9 +74,9 @@ void push(Realm realm, std::string_view name, int64 token, int64 expires_boot) {
         standing->command = GetCurrentCommandId(false);
         return;
     }
-    char *copy = static_cast<char *>(in_transaction(name.size() + 1));
+    char *copy = static_cast<char *>(pg::in_transaction(name.size() + 1));
     memcpy(copy, name.data(), name.size());
-    auto *check = static_cast<Check *>(in_transaction(sizeof(Check)));
+    auto *check = static_cast<Check *>(pg::in_transaction(sizeof(Check)));
     *check = {.realm = realm,
               .name = {copy, name.size()},
               .hash = hash,

@@ -26,9 +26,9 @@ constexpr int kMostVictims = 16;         // in one of them
 
 struct Sweep {
     int64 older_than;
-    int64 seen;
-    int64 removed;
     int64 room;
+    int64 seen = 0;
+    int64 removed = 0;
 };
 
 // Free for long enough, by expiry or release, with every delay of its own over too.  In a slot >= 1
@@ -78,7 +78,7 @@ void clean_some() {
     static constinit uint64 one_in = kOften;
     if (pg_prng_uint64_range(&pg_global_prng_state, 1, one_in) != 1) return;
     if (!catalog::installed()) return;  // dropped in this very transaction
-    Sweep sweep{int64{settings::retention()} * 1000, 0, 0, std::min(kMostVictims, txn::room())};
+    Sweep sweep{int64{settings::retention()} * 1000, std::min(kMostVictims, txn::room())};
     each_lease({.share = any_block, .lock = RowExclusiveLock}, remove_row, &sweep);
     // Where all rows are in use, less is to be expected; an empty block says nothing of the others.
     if (sweep.removed > 0)
@@ -88,7 +88,7 @@ void clean_some() {
 }
 
 int64 prune(int64 older_than) {
-    Sweep sweep{older_than, 0, 0, txn::room()};
+    Sweep sweep{older_than, txn::room()};
     each_lease({.lock = RowExclusiveLock}, remove_row, &sweep);
     CommandCounterIncrement();
     return sweep.removed;

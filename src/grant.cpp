@@ -112,8 +112,7 @@ Attempt answer_own(const Request &request, Sighting &sighting) {
 // An open transaction is in the way.  Who waits is woken when it ends, but not when all that it did
 // was to make a grant: then the end of that is what matters.
 Attempt stand_back(std::string_view name, int32 slot) {
-    const int64 ends_in = evict_if_due(name, slot);
-    return {0, ends_in > 0 ? std::min(ends_in, kRecheck) : kRecheck};
+    return {0, std::min(evict_if_due(name, slot), kRecheck)};
 }
 
 // Locks that are given back together when the grant is not made.

@@ -17,16 +17,14 @@ enum Column { kResource, kToken, kRaiser, kRaisedAt, kColumns };
 
 Table mark_table() { return {catalog::oids().mark, &catalog::oids().mark_key}; }
 
-LOCKTAG resource_tag(std::string_view resource, int64 number) {
-    return lock_tag(LockClass::kResource, lock_hash(resource, number));
-}
-
 // Writers under one token share it; a raise keeps them out.  Tokens are positive.
-LOCKTAG token_tag(std::string_view resource, int64 token) { return resource_tag(resource, token); }
+LOCKTAG token_tag(std::string_view resource, int64 token) {
+    return lock_tag(LockClass::kResource, lock_hash(resource, token));
+}
 
 // One raise of the resource at a time looks and writes.
 LOCKTAG raise_tag(std::string_view resource) {
-    return resource_tag(resource, static_cast<int64>(checks::Realm::kResource));
+    return token_tag(resource, static_cast<int64>(checks::Realm::kResource));
 }
 
 struct Mark {

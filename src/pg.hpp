@@ -26,6 +26,7 @@ extern "C" {
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -116,18 +117,31 @@ auto with_table(Oid oid, LOCKMODE mode, Body body) {
 template <Plain Body>
 auto with_fresh_snapshot(Body body) {
     const Snapshot latest = GetLatestSnapshot();
-    const uint64 ended = latest->snapXactCompletionCount;
+    [[maybe_unused]] const uint64 ended = latest->snapXactCompletionCount;
     Snapshot snapshot = RegisterSnapshot(latest);
-    if constexpr (std::is_invocable_v<Body, Snapshot, uint64>) {
-        auto result = body(snapshot, ended);
-        UnregisterSnapshot(snapshot);
-        return result;
-    } else {
-        (void)ended;
-        auto result = body(snapshot);
-        UnregisterSnapshot(snapshot);
-        return result;
-    }
+    auto result = [&] {
+        if constexpr (std::is_invocable_v<Body, Snapshot, uint64>)
+            return body(snapshot, ended);
+        else
+            return body(snapshot);
+    }();
+    UnregisterSnapshot(snapshot);
+    return result;
+}
+
+// Memory that goes with the transaction.
+inline void *in_transaction(std::size_t size) {
+    return MemoryContextAlloc(TopTransactionContext, size);
+}
+
+// A hash table that goes with the transaction; its entries begin with their key.
+template <Plain Entry>
+HTAB *transaction_table(const char *name, long size) {
+    HASHCTL control{};
+    control.keysize = sizeof(uint64);
+    control.entrysize = sizeof(Entry);
+    control.hcxt = TopTransactionContext;
+    return hash_create(name, size, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 // For what abort does not undo: `cleanup` runs on both ways out.

@@ -13,8 +13,6 @@
 #include "rows.hpp"
 #include "txn.hpp"
 
-extern "C" {}
-
 namespace distlock {
 namespace {
 

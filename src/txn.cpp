@@ -52,8 +52,6 @@ constinit Writes writes{};
 constinit int usual_flush = -1;  // synchronous_commit while it is lowered for one commit
 constinit bool cleaning = false;
 
-void *in_transaction(std::size_t size) { return MemoryContextAlloc(TopTransactionContext, size); }
-
 // A few are searched one by one, many through a set.
 constexpr int kFew = 16;
 
@@ -63,12 +61,7 @@ void add_to_set(Touched *entry) {
 }
 
 void build_touched_set() {
-    HASHCTL control{};
-    control.keysize = sizeof(uint64);
-    control.entrysize = sizeof(TouchedSlot);
-    control.hcxt = TopTransactionContext;
-    touched_set = hash_create("distlock touched locks", 4 * kFew, &control,
-                              HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    touched_set = pg::transaction_table<TouchedSlot>("distlock touched locks", 4 * kFew);
     for (Touched *t = touched_top; t != nullptr; t = t->below) add_to_set(t);
 }
 
@@ -138,7 +131,7 @@ void flush_commit() {
 // To wait for nothing the variable is enough, and much cheaper: a changed setting makes the end of
 // the transaction look at all settings.
 void do_not_flush_commit() {
-    if (usual_flush < 0) usual_flush = synchronous_commit;
+    usual_flush = synchronous_commit;
     synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
 }
 
@@ -229,7 +222,7 @@ void touch(std::string_view name, bool granted) {
         return;
     }
     if (touched_count >= lock_budget()) report_budget();
-    auto *entry = static_cast<Touched *>(in_transaction(sizeof(Touched)));
+    auto *entry = static_cast<Touched *>(pg::in_transaction(sizeof(Touched)));
     *entry = {queue, granted, GetCurrentSubTransactionId(), touched_top};
     touched_top = entry;
     touched_count++;
