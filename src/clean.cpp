@@ -53,7 +53,7 @@ void remove_row(Lease &lease, void *context) {
     auto &sweep = *static_cast<Sweep *>(context);
     sweep.seen++;
     if (sweep.room <= 0 || !forgettable(lease, sweep.older_than)) return;
-    const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
+    const std::string_view name = name_of(lease);
     if (!lock_now(slot_tag(name, lease.slot), ExclusiveLock)) return;
     if (needed(lease, name)) {
         unlock(slot_tag(name, lease.slot), ExclusiveLock);

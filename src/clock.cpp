@@ -42,11 +42,13 @@ Instant clock_now() {
     return {GetCurrentTimestamp(), int64{t.tv_sec} * 1000000 + t.tv_nsec / 1000, this_boot};
 }
 
+bool is_of_boot(const Stamp &written, const pg_uuid_t &boot_id, const Instant &now) {
+    return !is_zero(boot_id) && std::memcmp(boot_id.data, now.boot_id.data, UUID_LEN) == 0 &&
+           written.boot <= now.boot;
+}
+
 int64 until(const Stamp &when, const Stamp &written, const pg_uuid_t &boot_id, const Instant &now) {
-    const bool this_boots = !is_zero(boot_id) &&
-                            std::memcmp(boot_id.data, now.boot_id.data, UUID_LEN) == 0 &&
-                            written.boot <= now.boot;
-    return this_boots ? when.boot - now.boot : when.wall - now.wall;
+    return is_of_boot(written, boot_id, now) ? when.boot - now.boot : when.wall - now.wall;
 }
 
 }  // namespace distlock

@@ -28,8 +28,12 @@ constexpr Stamp after(const Instant &now, int64 later) {
     return {now.wall + later, now.boot + later};
 }
 
+// Whether the clocks read at `written` are this boot's: another boot's BOOTTIME means nothing here,
+// nor does one that lies ahead of ours.
+bool is_of_boot(const Stamp &written, const pg_uuid_t &boot_id, const Instant &now);
+
 // Microseconds from now until `when`, negative once it has passed.  `written` and `boot_id` belong
-// to the row: another boot's BOOTTIME means nothing here, nor does one that lies ahead of ours.
+// to the row.
 int64 until(const Stamp &when, const Stamp &written, const pg_uuid_t &boot_id, const Instant &now);
 
 }  // namespace distlock

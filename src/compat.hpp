@@ -114,6 +114,16 @@ inline void set_locator(xl_seq_rec &record, Relation relation) {
 #endif
 }
 
+// Pins `buffer` if it still holds that block of the table; false = it does not.  The relation's
+// physical identity was renamed in 16 (b0a55e43299).
+inline bool read_recent_buffer(Relation table, BlockNumber block, Buffer buffer) {
+#if PG_VERSION_NUM >= 160000
+    return ::ReadRecentBuffer(table->rd_locator, MAIN_FORKNUM, block, buffer);
+#else
+    return ::ReadRecentBuffer(table->rd_node, MAIN_FORKNUM, block, buffer);
+#endif
+}
+
 // A named wait event since 17 (c9af054653); the general one before.
 inline uint32 wait_event([[maybe_unused]] const char *name) {
 #if PG_VERSION_NUM >= 170000

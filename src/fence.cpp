@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "errors.hpp"
+#include "memo.hpp"
 #include "renew.hpp"
 #include "report.hpp"
 #include "settings.hpp"
@@ -35,6 +36,25 @@ void report_stale(std::string_view name, std::span<Lease> rows, int64 token, con
             err_site(site));
 }
 
+// Pins the lock for its holder's write and reads the grant under that pin.
+const Lease *pin_grant(std::string_view name, int64 token, bool strict, const Site &site) {
+    if (const Lease *own = lock_remembered(name, token, RowExclusiveLock)) {
+        check_holder(name, *own, "write under");
+        return own;
+    }
+    Reading rows = read_lock(name);
+    const Lease *seen = acceptable(rows, token, strict);
+    if (seen == nullptr) report_stale(name, rows, token, site);
+    check_holder(name, *seen, "write under");
+    const LOCKTAG tag = slot_tag(name, seen->slot);
+    const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
+    if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under lock", name, tag, mode);
+    rows = read_again(name, rows);
+    const Lease *lease = acceptable(rows, token, strict);
+    if (lease == nullptr) report_stale(name, rows, token, site);
+    return lease;
+}
+
 // A renewal may have shortened the lease meanwhile: looked at again in each command.
 bool still_strict(const checks::Check &check) {
     return check.command == GetCurrentCommandId(false) && clock_now().boot < check.expires_boot;
@@ -65,16 +85,7 @@ void fence(std::string_view name, int64 token, bool strict, const Site &site) {
     const checks::Check *standing = checks::find(name);
     if (standing != nullptr && standing->token == token && (!strict || still_strict(*standing)))
         return;
-    Reading rows = read_lock(name);
-    const Lease *seen = acceptable(rows, token, strict);
-    if (seen == nullptr) report_stale(name, rows, token, site);
-    check_holder(name, *seen, "write under");
-    const LOCKTAG tag = slot_tag(name, seen->slot);
-    const LOCKMODE mode = seen->slot == 0 ? RowExclusiveLock : RowShareLock;
-    if (!lock_within(tag, mode, kPatienceMs)) report_pinned("write under lock", name, tag, mode);
-    rows = read_again(name, rows);
-    const Lease *lease = acceptable(rows, token, strict);
-    if (lease == nullptr) report_stale(name, rows, token, site);
+    const Lease *lease = pin_grant(name, token, strict, site);
     const Instant now = clock_now();
     const int64 left = until(lease->expires, lease->renewed, lease->boot_id, now);
     txn::touch(name);

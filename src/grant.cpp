@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "event.hpp"
 #include "evict.hpp"
+#include "memo.hpp"
 #include "renew.hpp"
 #include "session.hpp"
 #include "token.hpp"
@@ -42,20 +43,13 @@ Lease new_lease(const Request &request, const Lease *old, int32 slot, Mode mode)
     return lease;
 }
 
-void write_row(const Lease &lease, bool exists) {
-    if (exists)
-        update_lease(lease);
-    else
-        insert_lease(lease);
-}
-
 // The clocks are read after the token: the lease counts from the last moment before it is written.
 int64 write_grant(const Request &request, const Lease *old, int32 slot, Mode mode) {
     txn::before_write();  // the token is written too
     const int64 token = next_token();
     Lease lease = new_lease(request, old, slot, mode);
     lease.token = token;
-    write_row(lease, old != nullptr);
+    remember(lease, old != nullptr ? update_lease(lease) : insert_lease(lease));
     txn::after_write(request.durable ? txn::Write::kDurable : txn::Write::kUndurable);
     txn::touch(request.name, true);
     checks::drop(request.name);

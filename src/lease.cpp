@@ -82,11 +82,11 @@ Row from_lease(const Lease &lease) {
 }
 
 // One row version to a struct; texts point into the tuple.
-Lease to_lease(HeapTuple tuple, TupleDesc description) {
+Lease to_lease(HeapTuple tuple, TupleDesc description, Buffer buffer) {
     Row row;
     heap_deform_tuple(tuple, description, row.values, row.nulls);
     Lease lease{};
-    lease.tid = tuple->t_self;
+    lease.place = {tuple->t_self, buffer};
     lease.name = pointer<text>(row[kName]);  // stored PLAIN: never compressed
     lease.token = row.int8(kToken);
     lease.acquired = {row.int8(kAcquiredAt), row.int8(kAcquiredBoot)};
@@ -114,7 +114,10 @@ Lease to_lease(HeapTuple tuple, TupleDesc description) {
 // A copy of the row in the slot, texts included.
 Lease copy_lease(TupleTableSlot *slot) {
     HeapTuple tuple = ExecCopySlotHeapTuple(slot);
-    return to_lease(tuple, slot->tts_tupleDescriptor);
+    const Buffer buffer = TTS_IS_BUFFERTUPLE(slot)
+                              ? reinterpret_cast<BufferHeapTupleTableSlot *>(slot)->buffer
+                              : InvalidBuffer;
+    return to_lease(tuple, slot->tts_tupleDescriptor, buffer);
 }
 
 Table lease_table() {
@@ -193,6 +196,19 @@ std::span<Lease> read_pending(std::string_view name) {
     });
 }
 
+Lease *read_lease_at(const Place &place, LOCKMODE mode) {
+    Relation table = table_open(catalog::oids().lease, mode);
+    const HeapTuple tuple =
+        pg::with_fresh_snapshot([&](Snapshot fresh) { return copy_version(table, place, fresh); });
+    Lease *lease = nullptr;
+    if (tuple != nullptr) {
+        lease = static_cast<Lease *>(palloc(sizeof(Lease)));
+        *lease = to_lease(tuple, RelationGetDescr(table), place.buffer);
+    }
+    table_close(table, lease != nullptr ? NoLock : mode);
+    return lease;
+}
+
 Lease *current_grant(std::span<Lease> rows, int64 token) {
     Lease *found = nullptr;
     for (Lease &row : rows)
@@ -212,17 +228,20 @@ Lease *standing_grant(std::span<Lease> rows) {
     return highest;
 }
 
-void insert_lease(const Lease &lease) {
+Place insert_lease(const Lease &lease) {
     Row row = from_lease(lease);
-    write_row(lease_table(), row.values, row.nulls, nullptr);
+    return {write_row(lease_table(), row.values, row.nulls, nullptr), InvalidBuffer};
 }
 
-void update_lease(const Lease &lease) {
+Place update_lease(const Lease &lease) {
     Row row = from_lease(lease);
-    write_row(lease_table(), row.values, row.nulls, &lease.tid);
+    const ItemPointerData &old = lease.place.tid;
+    const ItemPointerData tid = write_row(lease_table(), row.values, row.nulls, &old);
+    const bool moved = ItemPointerGetBlockNumber(&tid) != ItemPointerGetBlockNumber(&old);
+    return {tid, moved ? InvalidBuffer : lease.place.buffer};
 }
 
-bool delete_lease(const Lease &lease) { return delete_row(lease_table(), lease.tid); }
+bool delete_lease(const Lease &lease) { return delete_row(lease_table(), lease.place.tid); }
 
 void each_lease(const Extent &extent, EachLease body, void *context) {
     scan_table(catalog::oids().lease, extent, [&](TupleTableSlot *slot) {

@@ -20,7 +20,7 @@ namespace distlock {
 enum class Mode : char { kExclusive = 'x', kShared = 's', kPermit = 'p' };
 
 struct Lease {
-    ItemPointerData tid;
+    Place place;  // of the version that was read
     text *name;
     int64 token;
     Stamp acquired;
@@ -40,6 +40,10 @@ struct Lease {
     struct varlena *metadata;     // jsonb as stored; null = none
     TransactionId writer;         // of a pending version: who is writing it; else invalid
 };
+
+inline std::string_view name_of(const Lease &lease) {
+    return pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
+}
 
 // A shared grant that an exclusive one or a semaphore took over is marked released, at no time: its
 // own holder never gave it back.
@@ -75,16 +79,21 @@ Reading read_again(std::string_view name, const Reading &earlier);
 // The rows of the lock that open transactions of other sessions are writing, as they write them.
 std::span<Lease> read_pending(std::string_view name);
 
+// The row at this place, as last committed or by this transaction; null = it is not known to be
+// there.  With a row the table stays locked in `mode`.
+Lease *read_lease_at(const Place &place, LOCKMODE mode);
+
 // The row that makes `token` the lock's current grant, expired or not; null = it is not.
 Lease *current_grant(std::span<Lease> rows, int64 token);
 
 // The grant that stands: the highest token not released; null = nobody's.
 Lease *standing_grant(std::span<Lease> rows);
 
-// Each makes its change visible to the next call of the same statement.
-void insert_lease(const Lease &lease);
-// Writes over the row version at `lease.tid`.
-void update_lease(const Lease &lease);
+// Each makes its change visible to the next call of the same statement, and returns the row's new
+// place.
+Place insert_lease(const Lease &lease);
+// Writes over the row version at `lease.place`.
+Place update_lease(const Lease &lease);
 
 // Calls body(lease, context) for each row, as scan_table does.
 using EachLease = void (*)(Lease &lease, void *context);

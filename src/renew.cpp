@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "event.hpp"
 #include "judge.hpp"
+#include "memo.hpp"
 #include "report.hpp"
 #include "session.hpp"
 #include "token.hpp"
@@ -33,6 +34,10 @@ struct Action {
 // The caller's grant, locked for writing to the end of the transaction; null = it has none, and no
 // lock is kept.
 Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
+    if (Lease *own = lock_remembered(name, token, ShareUpdateExclusiveLock)) {
+        if (!action.anybody) check_holder(name, *own, action.verb);
+        return own;
+    }
     for (;;) {
         const Reading rows = read_lock(name);
         const Lease *seen = find_grant(rows, token, action.want);
@@ -76,7 +81,7 @@ int64 time_left(const Lease &lease, const Instant &now) {
 
 void write(std::string_view name, const Lease &lease, txn::Write kind) {
     txn::before_write();
-    update_lease(lease);
+    remember(lease, update_lease(lease));
     txn::after_write(kind);
     txn::touch(name);
 }
@@ -169,7 +174,7 @@ std::optional<TimestampTz> downgrade_lease(std::string_view name, int64 token) {
     shared.mode = Mode::kShared;
     txn::before_write();
     if (old != nullptr) {
-        shared.tid = old->tid;
+        shared.place = old->place;
         update_lease(shared);
     } else {
         insert_lease(shared);

@@ -50,8 +50,8 @@ void insert_index_entries(Relation table, HeapTuple tuple, const Datum *values, 
     list_free(indexes);
 }
 
-void write_version(const Table &where, Datum *values, bool *nulls,
-                   const ItemPointerData *replaces) {
+ItemPointerData write_version(const Table &where, Datum *values, bool *nulls,
+                              const ItemPointerData *replaces) {
     Relation table = table_open(where.table, RowExclusiveLock);
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
     if (replaces == nullptr) {
@@ -64,6 +64,7 @@ void write_version(const Table &where, Datum *values, bool *nulls,
     }
     table_close(table, NoLock);
     CommandCounterIncrement();
+    return tuple->t_self;
 }
 
 }  // namespace
@@ -86,6 +87,25 @@ ScanKeyData oid_key(AttrNumber column, Oid value) {
     return equals(column, F_OIDEQ, ObjectIdGetDatum(value));
 }
 
+HeapTuple copy_version(Relation table, const Place &place, Snapshot snapshot) {
+    const BlockNumber block = ItemPointerGetBlockNumber(&place.tid);
+    const OffsetNumber offset = ItemPointerGetOffsetNumber(&place.tid);
+    if (!BufferIsValid(place.buffer) || !compat::read_recent_buffer(table, block, place.buffer))
+        return nullptr;
+    HeapTuple copy = nullptr;
+    LockBuffer(place.buffer, BUFFER_LOCK_SHARE);
+    const Page page = BufferGetPage(place.buffer);
+    if (offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset))) {
+        const ItemId item = PageGetItemId(page, offset);
+        HeapTupleData tuple{ItemIdGetLength(item), place.tid, RelationGetRelid(table),
+                            reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))};
+        if (HeapTupleSatisfiesVisibility(&tuple, snapshot, place.buffer))
+            copy = heap_copytuple(&tuple);
+    }
+    UnlockReleaseBuffer(place.buffer);
+    return copy;
+}
+
 HeapTuple find_row(const Table &where, std::span<ScanKeyData> keys, Datum *values, bool *nulls) {
     return pg::with_fresh_snapshot([&](Snapshot fresh) {
         HeapTuple found = nullptr;
@@ -98,16 +118,12 @@ HeapTuple find_row(const Table &where, std::span<ScanKeyData> keys, Datum *value
     });
 }
 
-void write_row(const Table &where, Datum *values, bool *nulls, const ItemPointerData *replaces) {
-    if (ActiveSnapshotSet()) {
-        write_version(where, values, nulls, replaces);
-        return;
-    }
+ItemPointerData write_row(const Table &where, Datum *values, bool *nulls,
+                          const ItemPointerData *replaces) {
+    if (ActiveSnapshotSet()) return write_version(where, values, nulls, replaces);
     // A procedure between transactions has no snapshot; taking apart large old values needs one.
-    pg::with_fresh_snapshot([&](Snapshot) {
-        write_version(where, values, nulls, replaces);
-        return true;
-    });
+    return pg::with_fresh_snapshot(
+        [&](Snapshot) { return write_version(where, values, nulls, replaces); });
 }
 
 bool delete_row(const Table &where, const ItemPointerData &tid) {

@@ -13,6 +13,12 @@ struct Table {
     const Oid *key;  // of its primary key, as known now: REINDEX CONCURRENTLY replaces it
 };
 
+// Where a row version lies, and which buffer its block was seen in (or none).
+struct Place {
+    ItemPointerData tid;
+    Buffer buffer;
+};
+
 // Equality on a key column; texts compare byte by byte.
 ScanKeyData text_key(AttrNumber column, std::string_view value);
 ScanKeyData time_key(AttrNumber column, TimestampTz value);
@@ -57,6 +63,10 @@ void scan_versions(const Table &where, std::span<ScanKeyData> keys, Snapshot sna
     table_close(table, unlocked);
 }
 
+// Copies the version at this place if the snapshot shows it; null = not, or it is gone, or its
+// block is not in that buffer any more.
+HeapTuple copy_version(Relation table, const Place &place, Snapshot snapshot);
+
 // Which rows a scan of a whole table visits.
 struct Extent {
     bool pending = false;  // also the versions that open transactions are writing
@@ -100,8 +110,9 @@ void scan_table(Oid oid, const Extent &extent, Body body) {
 HeapTuple find_row(const Table &where, std::span<ScanKeyData> keys, Datum *values, bool *nulls);
 
 // Writes a row: over the version `replaces`, or a new one when that is null.  The next call of the
-// same statement sees it.
-void write_row(const Table &where, Datum *values, bool *nulls, const ItemPointerData *replaces);
+// same statement sees it.  Returns the new version's place.
+ItemPointerData write_row(const Table &where, Datum *values, bool *nulls,
+                          const ItemPointerData *replaces);
 
 // Deletes this version, if nobody has changed it; never waits.
 bool delete_row(const Table &where, const ItemPointerData &tid);

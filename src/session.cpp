@@ -77,7 +77,7 @@ void drop_lock(uint64 key) {
 }  // namespace
 
 bool session_is_gone(const Lease &lease) {
-    const auto name = pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
+    const std::string_view name = name_of(lease);
     const LOCKTAG tag = session_tag(lock_hash(name, lease.token));
     if (RecoveryInProgress()) return false;  // session locks are on the primary
     // One's own lock would not be in one's way.

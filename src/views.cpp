@@ -17,10 +17,6 @@ extern "C" {
 namespace distlock {
 namespace {
 
-std::string_view name_of(const Lease &lease) {
-    return pg::from_datum<std::string_view>(PointerGetDatum(lease.name));
-}
-
 const char *state_name(State state) {
     switch (state) {
         case State::kHeld:
