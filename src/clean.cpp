@@ -21,8 +21,8 @@ extern "C" {
 namespace distlock {
 namespace {
 
-constexpr int kOften = 8, kSeldom = 32;  // one in so many of the transactions that grant
-constexpr int kMostVictims = 16;         // in one of them
+constexpr int kOften = 8, kSeldom = 128;  // one in so many of the transactions that grant
+constexpr int kMostVictims = 16;          // in one of them
 
 struct Sweep {
     int64 older_than;
