@@ -48,6 +48,18 @@ SELECT pg_stat_force_next_flush();
 SELECT n_tup_upd - :updates >= 1000 AS renewed, n_tup_hot_upd - :hot > 0.8 * (n_tup_upd - :updates) AS heap_only
 FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass;
 
+-- So too by the session that made the grant and finds its row by its place: that must prune the page as well.
+SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass \gset
+DO $$BEGIN
+    FOR i IN 1..1000 LOOP
+        PERFORM distlock.renew('cost:exclusive', (current_setting('cost.tokens')::bigint[])[1]);
+        COMMIT;
+    END LOOP;
+END$$;
+SELECT pg_stat_force_next_flush();
+SELECT n_tup_upd - :updates >= 1000 AS renewed, n_tup_hot_upd - :hot > 0.98 * (n_tup_upd - :updates) AS heap_only
+FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass;
+
 DROP TABLE before;
 DELETE FROM distlock.lease WHERE name LIKE 'cost:%';
 DELETE FROM distlock.run WHERE job LIKE 'cost:%';

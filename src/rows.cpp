@@ -92,6 +92,9 @@ HeapTuple copy_version(Relation table, const Place &place, Snapshot snapshot) {
     const OffsetNumber offset = ItemPointerGetOffsetNumber(&place.tid);
     if (!BufferIsValid(place.buffer) || !compat::read_recent_buffer(table, block, place.buffer))
         return nullptr;
+    // As the server's own reads do: else a page that is only read in this way fills with dead
+    // versions.
+    heap_page_prune_opt(table, place.buffer);
     HeapTuple copy = nullptr;
     LockBuffer(place.buffer, BUFFER_LOCK_SHARE);
     const Page page = BufferGetPage(place.buffer);
