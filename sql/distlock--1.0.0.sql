@@ -13,16 +13,17 @@ ALTER SCHEMA distlock OWNER TO @extowner@;
 -- No index but the key: one on a time would make every renewal leave its page.
 CREATE TABLE distlock.lease (
     token         bigint      NOT NULL,
+    grants        bigint      NOT NULL,
     acquired_at   timestamptz NOT NULL,
-    renewed_at    timestamptz NOT NULL,
-    expires_at    timestamptz NOT NULL,
     acquired_boot bigint      NOT NULL,
+    renewed_at    timestamptz NOT NULL,
     renewed_boot  bigint      NOT NULL,
+    expires_at    timestamptz NOT NULL,
     expires_boot  bigint      NOT NULL,
+    released_at   timestamptz,
     ttl           bigint      NOT NULL,
     min_hold      bigint      NOT NULL,
     lock_delay    bigint      NOT NULL,
-    grants        bigint      NOT NULL,
     takeovers     bigint      NOT NULL,
     boot_id       uuid        NOT NULL,
     role          oid         NOT NULL,
@@ -30,7 +31,6 @@ CREATE TABLE distlock.lease (
     capacity      integer     NOT NULL,
     mode          "char"      NOT NULL,
     name          text COLLATE pg_catalog."C" NOT NULL,
-    released_at   timestamptz,
     session_pid   integer,
     request_id    uuid,
     owner         text,
@@ -45,16 +45,17 @@ ALTER TABLE distlock.lease ALTER COLUMN name SET STORAGE PLAIN;
 COMMENT ON TABLE distlock.lease IS
 'One row per slot of a lock, held or free. Written only by the functions of distlock; read it through view distlock.locks.';
 COMMENT ON COLUMN distlock.lease.token IS 'Fencing token of the last grant of this slot.';
+COMMENT ON COLUMN distlock.lease.grants IS 'Number of grants since the row was made.';
 COMMENT ON COLUMN distlock.lease.acquired_at IS 'When the last grant was made, by the wall clock.';
-COMMENT ON COLUMN distlock.lease.renewed_at IS 'When the lease was last granted or renewed; of a released row, since when it is over.';
-COMMENT ON COLUMN distlock.lease.expires_at IS 'When the lease ends; of a released row, from when on it may be taken.';
 COMMENT ON COLUMN distlock.lease.acquired_boot IS 'The same as acquired_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.renewed_at IS 'When the lease was last granted or renewed; of a released row, since when it is over.';
 COMMENT ON COLUMN distlock.lease.renewed_boot IS 'The same as renewed_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.expires_at IS 'When the lease ends; of a released row, from when on it may be taken.';
 COMMENT ON COLUMN distlock.lease.expires_boot IS 'The same as expires_at on CLOCK_BOOTTIME, microseconds.';
+COMMENT ON COLUMN distlock.lease.released_at IS 'When it was released; NULL while it is held or expired.';
 COMMENT ON COLUMN distlock.lease.ttl IS 'Length of the lease that was asked for, microseconds.';
 COMMENT ON COLUMN distlock.lease.min_hold IS 'Shortest time that the grant is kept, even when released, microseconds.';
 COMMENT ON COLUMN distlock.lease.lock_delay IS 'Time after an expiry during which nobody may take the lock, microseconds.';
-COMMENT ON COLUMN distlock.lease.grants IS 'Number of grants since the row was made.';
 COMMENT ON COLUMN distlock.lease.takeovers IS 'Number of grants that followed an expiry instead of a release.';
 COMMENT ON COLUMN distlock.lease.boot_id IS 'The boot of the machine to which the *_boot columns belong.';
 COMMENT ON COLUMN distlock.lease.role IS 'The role that acquired.';
@@ -62,7 +63,6 @@ COMMENT ON COLUMN distlock.lease.slot IS '0 for an exclusive lock; 1 and up for 
 COMMENT ON COLUMN distlock.lease.capacity IS 'How many exclusive holders the lock has room for.';
 COMMENT ON COLUMN distlock.lease.mode IS 'x = exclusive, s = shared, p = permit or header of a semaphore.';
 COMMENT ON COLUMN distlock.lease.name IS 'The lock''s name, compared byte by byte.';
-COMMENT ON COLUMN distlock.lease.released_at IS 'When it was released; NULL while it is held or expired.';
 COMMENT ON COLUMN distlock.lease.session_pid IS 'The session that a session-bound grant ends with; NULL for others.';
 COMMENT ON COLUMN distlock.lease.request_id IS 'Identifies the acquiring request for a retry; NULL when none was given.';
 COMMENT ON COLUMN distlock.lease.owner IS 'A label for people; never compared.';

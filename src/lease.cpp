@@ -6,19 +6,22 @@
 namespace distlock {
 namespace {
 
-// Attribute numbers, in the table's order: fixed width first, then what may be null.
+// Attribute numbers, in the table's order.  What changes from a grant to its release stands
+// together in front: the WAL record of an update has what lies between the first and the last
+// change.
 enum Column : int {
     kToken = 1,
+    kGrants,
     kAcquiredAt,
-    kRenewedAt,
-    kExpiresAt,
     kAcquiredBoot,
+    kRenewedAt,
     kRenewedBoot,
+    kExpiresAt,
     kExpiresBoot,
+    kReleasedAt,
     kTtl,
     kMinHold,
     kLockDelay,
-    kGrants,
     kTakeovers,
     kBootId,
     kRole,
@@ -26,7 +29,6 @@ enum Column : int {
     kCapacity,
     kMode,
     kName,
-    kReleasedAt,
     kSessionPid,
     kRequestId,
     kOwner,
