@@ -1,6 +1,6 @@
 """A try on a lock that somebody holds: its rate beside SELECT 1, and that it writes nothing."""
 
-from measure import fact, interleave, of, pgbench, row, sql
+from measure import alternate, fact, of, pgbench, row, sql
 
 TRIES = 10000
 POSITION = "SELECT pg_current_wal_insert_lsn() - '0/0', pg_snapshot_xmax(pg_current_snapshot())"
@@ -18,9 +18,8 @@ def measure():
     token = sql("SELECT distlock.try_acquire('held', '1 h')")
     for clients in (1, 8):
         what = of("failed try", clients)
-        rates = interleave(what, {
-            name: lambda script=f"{name}.sql": pgbench(script, clients)
-            for name in ("failed_try", "select_1")
+        rates = alternate(what, {
+            name: dict(script=f"{name}.sql", clients=clients) for name in ("failed_try", "select_1")
         })
         row(what, "SELECT 1", rates["failed_try"], rates["select_1"], target=0.8)
 

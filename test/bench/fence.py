@@ -2,12 +2,12 @@
 trigger and a good PL/pgSQL fence.
 
 Each variant has a schema with a table `t`, made anew before every measurement: nobody is slowed by
-the dead rows of a round before.
+the dead rows of one before.
 """
 
 import os
 
-from measure import HERE, interleave, of, pgbench, row, run, sql
+from measure import HERE, alternate, interleave, of, pgbench, row, run, sql
 
 ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
 TRIGGER = "CREATE TRIGGER fence BEFORE INSERT OR UPDATE OR DELETE ON fence_{0}.t FOR EACH ROW EXECUTE FUNCTION {1}"
@@ -48,8 +48,8 @@ def measure(scratch):
 
     def one_row(variant, clients):
         fresh_table(variant, 10000, 70)
-        script = "fence_row_plpgsql.sql" if variant == "plpgsql" else "fence_row_plain.sql"
-        return pgbench(script, clients, settings=f"-csearch_path=fence_{variant}", token=token)
+        return dict(script="fence_row_plpgsql.sql" if variant == "plpgsql" else "fence_row_plain.sql",
+                    clients=clients, settings=f"-csearch_path=fence_{variant}", token=token)
 
     def bulk(variant):
         fresh_table(variant, ROWS, 100)
@@ -61,7 +61,7 @@ def measure(scratch):
 
     for clients in (1, 8):
         what = of("fenced UPDATE, 1 row", clients)
-        rates = interleave(what, {v: lambda v=v: one_row(v, clients) for v in PROTECTION})
+        rates = alternate(what, {v: one_row(v, clients) for v in PROTECTION})
         for variant, peer in PEERS.items():
             row(what, peer, rates["distlock"], rates[variant])
 

@@ -6,7 +6,7 @@ of the lock's row), and the predicate "WHERE fence <= token" that people write b
 import os
 
 from fence import ROWS, build_empty_trigger
-from measure import CLIENTS, interleave, of, pgbench, row, sql
+from measure import CLIENTS, alternate, interleave, of, row, sql
 
 LOCKS = 10000
 TICK = 1 / os.sysconf("SC_CLK_TCK")
@@ -38,17 +38,20 @@ ROW_FENCE = """
     END $$"""
 
 
-def fresh_table(variant, count, fillfactor=100):
+SCHEMA = "fence_statements"
+
+
+def fresh_table(variant, count, fillfactor=100, schema=SCHEMA):
     sql(f"""
         SET client_min_messages = warning;
-        DROP SCHEMA IF EXISTS fence_statements CASCADE;
-        CREATE SCHEMA fence_statements
+        DROP SCHEMA IF EXISTS {schema} CASCADE;
+        CREATE SCHEMA {schema}
             CREATE TABLE t (id int PRIMARY KEY, v bigint NOT NULL, one int NOT NULL DEFAULT 1, fence bigint)
             WITH (fillfactor = {fillfactor});
-        SET search_path = fence_statements;
+        SET search_path = {schema};
         INSERT INTO t SELECT i, 0 FROM generate_series(1, {count}) AS i;
         {PROTECTION[variant]}""")
-    sql("VACUUM (ANALYZE) fence_statements.t; CHECKPOINT")
+    sql(f"VACUUM (ANALYZE) {schema}.t; CHECKPOINT")
 
 
 class Tokens:
@@ -78,7 +81,7 @@ class Tokens:
 def timed(before, statement):
     """Seconds of the clock and of the backend's processor for a transaction."""
     sample = "SELECT bench.sample_cpu(); SELECT extract(epoch FROM clock_timestamp()) AS now \\gset {}\n"
-    out = sql("SET search_path = fence_statements; DELETE FROM bench.cpu;\n" + sample.format("begun_")
+    out = sql(f"SET search_path = {SCHEMA}; DELETE FROM bench.cpu;\n" + sample.format("begun_")
               + f"BEGIN;\n{before}\n{statement}\nCOMMIT;\n" + sample.format("ended_")
               + "SELECT :ended_now - :begun_now, max(ticks) - min(ticks) FROM bench.cpu;")
     clock, ticks = out.splitlines()[-1].split("|")
@@ -119,16 +122,19 @@ def measure_clients(tokens):
     variants = {"no trigger": "plain", "PL/pgSQL fence": "plpgsql", "predicate": "predicate", "distlock": "plain"}
     targets = {"no trigger": 0.9, "PL/pgSQL fence": 1.3, "predicate": None}
     for clients in CLIENTS:
-        def one(variant, clients=clients):
-            fresh_table(variant, 10000, 70)
-            return pgbench(f"fence_row_{variants[variant]}.sql", clients, settings="-csearch_path=fence_statements",
-                           token=tokens.values["bench fence"])
-
+        pgbenches = {}
+        for number, (variant, script) in enumerate(variants.items()):
+            schema = f"{SCHEMA}_{number}"
+            fresh_table(variant, 10000, 70, schema)
+            pgbenches[variant] = dict(script=f"fence_row_{script}.sql", clients=clients,
+                                      settings=f"-csearch_path={schema}", token=tokens.values["bench fence"])
         what = of("single-row UPDATE", clients)
-        rates = interleave(what, {v: lambda v=v: one(v) for v in variants})
+        rates = alternate(what, pgbenches)
         for peer, target in targets.items():
             row(what, peer, rates["distlock"], rates[peer], target=target)
         row("  no trigger in its place", "PL/pgSQL fence", rates["no trigger"], rates["PL/pgSQL fence"])
+    for number in range(len(variants)):
+        sql(f"SET client_min_messages = warning; DROP SCHEMA {SCHEMA}_{number} CASCADE")
 
 
 def measure_many_locks():
@@ -153,6 +159,6 @@ def measure(scratch):
     measure_clients(tokens)
     measure_bulk(tokens, scratch)
     measure_many_locks()
-    sql("SET client_min_messages = warning; DROP SCHEMA fence_statements CASCADE; "
+    sql("SET client_min_messages = warning; DROP SCHEMA " + SCHEMA + " CASCADE; "
         "DROP TABLE bench.fence_token; DELETE FROM bench.lease WHERE name LIKE 'bench fence%'; "
         "SELECT count(distlock.release(name, token)) FROM distlock.locks WHERE name LIKE 'bench fence%'")

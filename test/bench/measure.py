@@ -1,16 +1,22 @@
-"""What every section uses: SQL, pgbench, interleaved rounds, and the rows of the table."""
+"""What every section uses: SQL, pgbench, variants in turns, and the rows of the table."""
 
+import bisect
+import glob
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
 # New sessions spend their first seconds on filling caches and on page faults, one for each page of
 # the shared memory that they touch for the first time.  Pooled connections live for hours.
 WARM_UP = int(os.environ.get("BENCH_WARM_UP", "3"))
+SLICE = 0.5  # seconds of one variant at a time
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 CLIENTS = [int(n) for n in os.environ.get("BENCH_CLIENTS", "1 8 32").split()]
 
@@ -37,15 +43,15 @@ def sql(text):
     return run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1"], input=text).strip()
 
 
+def command(script, clients, length, protocol="prepared", **variables):
+    return (["pgbench", "-n", "-M", protocol, "-c", str(clients), "-j", str(min(clients, 2))]
+            + length + [f"-D{name}={value}" for name, value in variables.items()] + ["-f", os.path.join(HERE, script)])
+
+
 def pgbench(script, clients=1, seconds=SECONDS, transactions=None, settings="", **variables):
     """Transactions per second of one script in this folder, once its sessions are warm."""
     length = ["-t", str(transactions)] if transactions else ["-P", "1", "-T", str(WARM_UP + max(1, round(seconds)))]
-    definitions = [f"-D{name}={value}" for name, value in variables.items()]
-    output, progress = run_both(
-        ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, 2))]
-        + length + definitions + ["-f", os.path.join(HERE, script)],
-        env=dict(os.environ, PGOPTIONS=settings),
-    )
+    output, progress = run_both(command(script, clients, length, **variables), env=dict(os.environ, PGOPTIONS=settings))
     rate = re.search(r"^tps = ([0-9.]+)", output, re.M)
     if not rate:
         sys.exit(f"{script}: the disk or the machine stood still, no transaction ended\n{output}")
@@ -67,6 +73,64 @@ def interleave(what, variants):
     for _ in range(ROUNDS):
         for name, measure in variants.items():
             rates[name].append(measure())
+    say(f"{what}: " + ", ".join(f"{name} {statistics.median(r):,.0f}" for name, r in rates.items()))
+    return rates
+
+
+class Paused:
+    """A pgbench that runs only when told to; its log says when each of its transactions ended."""
+
+    def __init__(self, folder, number, script, clients=1, settings="", **options):
+        self.log = os.path.join(folder, str(number))
+        self.spans = []
+        # It ends by the signal of its own alarm, long before the alarm.
+        length = ["-T", "86400", "-l", f"--log-prefix={self.log}"]
+        self.process = subprocess.Popen(command(script, clients, length, **options), stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, env=dict(os.environ, PGOPTIONS=settings))
+
+    def run(self, seconds):
+        began = time.time()
+        self.process.send_signal(signal.SIGCONT)
+        time.sleep(seconds)
+        self.process.send_signal(signal.SIGSTOP)
+        self.spans.append((began, time.time()))
+        time.sleep(0.02)  # the server ends what it has begun
+
+    def end(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(signal.SIGALRM)
+        complaint = self.process.communicate()[1]
+        if self.process.returncode != 0:
+            sys.exit(f"{' '.join(self.process.args)}:\n{complaint}")
+
+    def rates(self, rounds):
+        """Transactions per second in each of the rounds that the last spans make up."""
+        ends = []
+        for name in glob.glob(self.log + ".*"):
+            with open(name) as log:
+                ends += [int(epoch) + int(us) / 1e6 for *_, epoch, us in map(str.split, log)]
+        ends.sort()
+        spans = [self.spans[1:][i::rounds] for i in range(rounds)]  # the first was the warm-up
+        return [sum(bisect.bisect(ends, b) - bisect.bisect(ends, a) for a, b in part) / sum(b - a for a, b in part)
+                for part in spans]
+
+
+def alternate(what, variants):
+    """Runs the variants, each a dictionary of what pgbench takes, at the same time but one at a time,
+    in slices so short that the machine is the same for all.  A round is every n-th slice."""
+    with tempfile.TemporaryDirectory(prefix="distlock_bench_log.") as folder:
+        paused = {}
+        try:
+            for number, (name, options) in enumerate(variants.items()):
+                paused[name] = Paused(folder, number, **options)
+                paused[name].run(1 + WARM_UP)
+            for i in range(max(1, round(ROUNDS * SECONDS / SLICE))):
+                for one in list(paused.values())[::(-1) ** i]:
+                    one.run(SLICE)
+        finally:
+            for one in paused.values():
+                one.end()
+        rates = {name: one.rates(ROUNDS) for name, one in paused.items()}
     say(f"{what}: " + ", ".join(f"{name} {statistics.median(r):,.0f}" for name, r in rates.items()))
     return rates
 

@@ -3,7 +3,7 @@
 import itertools
 import sys
 
-from measure import fact, interleave, of, pgbench, row, sql
+from measure import alternate, fact, of, pgbench, row, sql
 
 COUNTERS = """SELECT n_tup_upd, n_tup_hot_upd, pg_current_wal_insert_lsn() - '0/0'
               FROM pg_catalog.pg_stat_all_tables WHERE relid = '{}'::regclass"""
@@ -11,16 +11,16 @@ RENEWALS = 5000
 run_number = itertools.count()  # a lock of a run before is still held
 
 
-def renew(name, clients, **length):
-    return pgbench(f"renew_{name}.sql", clients, token=0, run=next(run_number), **length)
+def renewals(name, clients):
+    return dict(script=f"renew_{name}.sql", clients=clients, token=0, run=next(run_number))
 
 
 def updates(name, table):
     """HOT share in per cent and WAL bytes an update over RENEWALS renewals by one client."""
     sql("VACUUM; CHECKPOINT")
-    renew(name, 1, transactions=500)  # the page images that follow a checkpoint
+    pgbench(**renewals(name, 1), transactions=500)  # the page images that follow a checkpoint
     before = [int(n) for n in sql(COUNTERS.format(table)).split("|")]
-    renew(name, 1, transactions=RENEWALS)
+    pgbench(**renewals(name, 1), transactions=RENEWALS)
     after = [int(n) for n in sql(COUNTERS.format(table)).split("|")]
     updated, hot, wal = (b - a for a, b in zip(before, after))
     if updated < RENEWALS:
@@ -31,9 +31,7 @@ def updates(name, table):
 def measure():
     for clients in (1, 8):
         what = of("renew", clients)
-        rates = interleave(what, {
-            name: lambda name=name: renew(name, clients) for name in ("distlock", "handwritten")
-        })
+        rates = alternate(what, {name: renewals(name, clients) for name in ("distlock", "handwritten")})
         row(what, "hand-written SQL", rates["distlock"], rates["handwritten"])
 
     hot, wal = updates("distlock", "distlock.lease")
