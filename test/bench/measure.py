@@ -97,11 +97,11 @@ class Paused:
         time.sleep(0.02)  # the server ends what it has begun
 
     def end(self):
+        """Ends it, and returns what it complains of."""
         self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(signal.SIGALRM)
         complaint = self.process.communicate()[1]
-        if self.process.returncode != 0:
-            sys.exit(f"{' '.join(self.process.args)}:\n{complaint}")
+        return f"{' '.join(self.process.args)}:\n{complaint}" if self.process.returncode != 0 else ""
 
     def rates(self, rounds):
         """Transactions per second in each of the rounds that the last spans make up."""
@@ -128,8 +128,9 @@ def alternate(what, variants):
                 for one in list(paused.values())[::(-1) ** i]:
                     one.run(SLICE)
         finally:
-            for one in paused.values():
-                one.end()
+            complaints = [one.end() for one in paused.values()]
+        if any(complaints):
+            sys.exit("\n".join(filter(None, complaints)))
         rates = {name: one.rates(ROUNDS) for name, one in paused.items()}
     say(f"{what}: " + ", ".join(f"{name} {statistics.median(r):,.0f}" for name, r in rates.items()))
     return rates
