@@ -38,10 +38,8 @@ void report_stale(std::string_view name, std::span<Lease> rows, int64 token, con
 
 // Pins the lock for its holder's write and reads the grant under that pin.
 const Lease *pin_grant(std::string_view name, int64 token, bool strict, const Site &site) {
-    if (const Lease *own = lock_remembered(name, token, RowExclusiveLock)) {
-        check_holder(name, *own, "write under");
+    if (const Lease *own = lock_remembered(name, token, RowExclusiveLock, "write under"))
         return own;
-    }
     Reading rows = read_lock(name);
     const Lease *seen = acceptable(rows, token, strict);
     if (seen == nullptr) report_stale(name, rows, token, site);

@@ -174,19 +174,22 @@ int64 hold_for(const Lease &lease, const Instant &now) {
     return until(end, lease.renewed, lease.boot_id, now);
 }
 
+bool is_unchanged_since(const Moment &earlier) {
+    return pg::with_fresh_snapshot([&](Snapshot, uint64 ended) {
+        return ended != 0 && ended == earlier.ended &&
+               GetCurrentCommandId(false) == earlier.command;
+    });
+}
+
 Reading read_lock(std::string_view name) {
     return pg::with_fresh_snapshot([&](Snapshot fresh, uint64 ended) {
-        const CommandId command = GetCurrentCommandId(false);
-        return Reading{collect(name, fresh, [] { return true; }), ended, command};
+        const Moment now{ended, GetCurrentCommandId(false)};
+        return Reading{collect(name, fresh, [] { return true; }), now};
     });
 }
 
 Reading read_again(std::string_view name, const Reading &earlier) {
-    const bool unchanged = pg::with_fresh_snapshot([&](Snapshot, uint64 ended) {
-        return ended != 0 && ended == earlier.ended &&
-               GetCurrentCommandId(false) == earlier.command;
-    });
-    return unchanged ? earlier : read_lock(name);
+    return is_unchanged_since(earlier) ? earlier : read_lock(name);
 }
 
 std::span<Lease> read_pending(std::string_view name) {
@@ -198,16 +201,18 @@ std::span<Lease> read_pending(std::string_view name) {
     });
 }
 
-Lease *read_lease_at(const Place &place, LOCKMODE mode) {
+Lease *read_lease_at(const Place &place, LOCKMODE mode, Moment *when) {
     Relation table = table_open(catalog::oids().lease, mode);
-    const HeapTuple tuple =
-        pg::with_fresh_snapshot([&](Snapshot fresh) { return copy_version(table, place, fresh); });
+    const HeapTuple tuple = pg::with_fresh_snapshot([&](Snapshot fresh, uint64 ended) {
+        *when = {ended, GetCurrentCommandId(false)};
+        return copy_version(table, place, fresh);
+    });
     Lease *lease = nullptr;
     if (tuple != nullptr) {
         lease = static_cast<Lease *>(palloc(sizeof(Lease)));
         *lease = to_lease(tuple, RelationGetDescr(table), place.buffer);
     }
-    table_close(table, lease != nullptr ? NoLock : mode);
+    table_close(table, lease != nullptr && keeps_table_locks() ? NoLock : mode);
     return lease;
 }
 

@@ -64,24 +64,30 @@ int64 over_for(const Lease &lease, const Instant &now);
 // Microseconds until the grant's minimum hold is over; not positive = it is.
 int64 hold_for(const Lease &lease, const Instant &now);
 
-// All rows of a lock as last committed (and written by this transaction), slots descending.
-struct Reading : std::span<Lease> {
+// When something was read.
+struct Moment {
     uint64 ended = 0;       // how many transactions of the server had ended by then; 0 = not known
     CommandId command = 0;  // of this transaction
 };
 
+// As long as no transaction has ended since, a new snapshot would be the same and show the same.
+bool is_unchanged_since(const Moment &earlier);
+
+// All rows of a lock as last committed (and written by this transaction), slots descending.
+struct Reading : std::span<Lease>, Moment {};
+
 Reading read_lock(std::string_view name);
 
-// The lock's rows once more, now that the caller has locked what it will decide on.  As long as no
-// transaction has ended since `earlier`, a new snapshot would be the same and show the same rows.
+// The lock's rows once more, now that the caller has locked what it will decide on.
 Reading read_again(std::string_view name, const Reading &earlier);
 
 // The rows of the lock that open transactions of other sessions are writing, as they write them.
 std::span<Lease> read_pending(std::string_view name);
 
 // The row at this place, as last committed or by this transaction; null = it is not known to be
-// there.  With a row the table stays locked in `mode`.
-Lease *read_lease_at(const Place &place, LOCKMODE mode);
+// there.  With a row the table stays locked in `mode`, as after a scan, and *when says when it was
+// read.
+Lease *read_lease_at(const Place &place, LOCKMODE mode, Moment *when);
 
 // The row that makes `token` the lock's current grant, expired or not; null = it is not.
 Lease *current_grant(std::span<Lease> rows, int64 token);

@@ -2,6 +2,7 @@
 #include "memo.hpp"
 
 #include "judge.hpp"
+#include "renew.hpp"
 #include "tag.hpp"
 
 namespace distlock {
@@ -37,15 +38,23 @@ void remember(const Lease &grant, const Place &place) {
         entry_of(grant.token) = {grant.token, place};
 }
 
-Lease *lock_remembered(std::string_view name, int64 token, LOCKMODE mode) {
+Lease *lock_remembered(std::string_view name, int64 token, LOCKMODE mode, const char *verb) {
     const Entry &entry = entry_of(token);
     if (entry.token != token || !BufferIsValid(entry.place.buffer)) return nullptr;
+    // Who renews or releases writes next: one lock on the table does for both.
+    const LOCKMODE table = mode == ShareUpdateExclusiveLock ? RowExclusiveLock : AccessShareLock;
+    Moment read;
+    const auto find = [&]() -> Lease * {
+        Lease *lease = read_lease_at(entry.place, table, &read);
+        return lease != nullptr && is_grant(*lease, name, token) ? lease : nullptr;
+    };
+    Lease *lease = find();
+    if (lease == nullptr) return nullptr;
+    if (verb != nullptr) check_holder(name, *lease, verb);
     const LOCKTAG tag = slot_tag(name, 0);
     if (!lock_now(tag, mode)) return nullptr;
-    // Who renews or releases writes next: one lock on the table does for both.
-    const bool writes = mode == ShareUpdateExclusiveLock;
-    Lease *lease = read_lease_at(entry.place, writes ? RowExclusiveLock : AccessShareLock);
-    if (lease != nullptr && is_grant(*lease, name, token)) return lease;
+    if (!is_unchanged_since(read)) lease = find();
+    if (lease != nullptr && surely_lives(*lease)) return lease;
     unlock(tag, mode);
     return nullptr;
 }

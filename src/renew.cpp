@@ -34,10 +34,8 @@ struct Action {
 // The caller's grant, locked for writing to the end of the transaction; null = it has none, and no
 // lock is kept.
 Lease *lock_grant(std::string_view name, int64 token, const Action &action) {
-    if (Lease *own = lock_remembered(name, token, ShareUpdateExclusiveLock)) {
-        if (!action.anybody) check_holder(name, *own, action.verb);
-        return own;
-    }
+    const char *verb = action.anybody ? nullptr : action.verb;
+    if (Lease *own = lock_remembered(name, token, ShareUpdateExclusiveLock, verb)) return own;
     for (;;) {
         const Reading rows = read_lock(name);
         const Lease *seen = find_grant(rows, token, action.want);

@@ -2,8 +2,7 @@
 //
 // All take ShareUpdateExclusive on the lease's slot, which lets fenced writers go on and stops a
 // grant.  Whether the caller is refused is decided first, from a read without any lock: nobody can
-// stop a holder's renewals by asking wrongly.  Only the session that made the grant locks first
-// (memo.hpp).
+// stop a holder's renewals by asking wrongly.
 #pragma once
 #include "lease.hpp"
 
