@@ -9,6 +9,7 @@ from fence import ROWS, build_empty_trigger
 from measure import CLIENTS, alternate, interleave, of, row, sql
 
 LOCKS = 10000
+SCHEMA = "fence_statements"  # and with a number behind it, of variants that are there at once
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 TRIGGER = "CREATE TRIGGER fence BEFORE INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION {}"
 PROTECT = "SELECT distlock.protect('t', '{}', token_column => 'fence')"
@@ -36,9 +37,6 @@ ROW_FENCE = """
         NEW.fence := NULL;
         RETURN NEW;
     END $$"""
-
-
-SCHEMA = "fence_statements"
 
 
 def fresh_table(variant, count, fillfactor=100, schema=SCHEMA):
@@ -159,6 +157,6 @@ def measure(scratch):
     measure_clients(tokens)
     measure_bulk(tokens, scratch)
     measure_many_locks()
-    sql("SET client_min_messages = warning; DROP SCHEMA " + SCHEMA + " CASCADE; "
+    sql(f"SET client_min_messages = warning; DROP SCHEMA {SCHEMA} CASCADE; "
         "DROP TABLE bench.fence_token; DELETE FROM bench.lease WHERE name LIKE 'bench fence%'; "
         "SELECT count(distlock.release(name, token)) FROM distlock.locks WHERE name LIKE 'bench fence%'")

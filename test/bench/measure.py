@@ -27,16 +27,12 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run_both(command, **options):
-    """Runs a command to its end and returns its output and messages; its complaint is ours."""
+def run(command, **options):
+    """Runs a command to its end and returns its output; its complaint is ours."""
     done = subprocess.run(command, text=True, capture_output=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
-    return done.stdout, done.stderr
-
-
-def run(command, **options):
-    return run_both(command, **options)[0]
+    return done.stdout
 
 
 def sql(text):
@@ -48,15 +44,11 @@ def command(script, clients, length, protocol="prepared", **variables):
             + length + [f"-D{name}={value}" for name, value in variables.items()] + ["-f", os.path.join(HERE, script)])
 
 
-def pgbench(script, clients=1, seconds=SECONDS, transactions=None, settings="", **variables):
-    """Transactions per second of one script in this folder, once its sessions are warm."""
-    length = ["-t", str(transactions)] if transactions else ["-P", "1", "-T", str(WARM_UP + max(1, round(seconds)))]
-    output, progress = run_both(command(script, clients, length, **variables), env=dict(os.environ, PGOPTIONS=settings))
-    rate = re.search(r"^tps = ([0-9.]+)", output, re.M)
-    if not rate:
-        sys.exit(f"{script}: the disk or the machine stood still, no transaction ended\n{output}")
-    seconds = [float(tps) for tps in re.findall(r"^progress: .* ([0-9.]+) tps", progress, re.M)][WARM_UP:]
-    return statistics.mean(seconds) if seconds else float(rate.group(1))
+def pgbench(script, transactions, clients=1, settings="", **variables):
+    """Transactions per second of so many of one script in this folder, each client's."""
+    output = run(command(script, clients, ["-t", str(transactions)], **variables),
+                 env=dict(os.environ, PGOPTIONS=settings))
+    return float(re.search(r"^tps = ([0-9.]+)", output, re.M).group(1))
 
 
 def amount(number):
@@ -124,7 +116,7 @@ def alternate(what, variants):
             for number, (name, options) in enumerate(variants.items()):
                 paused[name] = Paused(folder, number, **options)
                 paused[name].run(1 + WARM_UP)
-            for i in range(max(1, round(ROUNDS * SECONDS / SLICE))):
+            for i in range(ROUNDS * max(1, round(SECONDS / SLICE))):
                 for one in list(paused.values())[::(-1) ** i]:
                     one.run(SLICE)
         finally:
@@ -132,6 +124,8 @@ def alternate(what, variants):
         if any(complaints):
             sys.exit("\n".join(filter(None, complaints)))
         rates = {name: one.rates(ROUNDS) for name, one in paused.items()}
+    if not all(map(all, rates.values())):
+        sys.exit(f"{what}: the disk or the machine stood still, no transaction ended in a round: {rates}")
     say(f"{what}: " + ", ".join(f"{name} {statistics.median(r):,.0f}" for name, r in rates.items()))
     return rates
 
