@@ -35,30 +35,25 @@ CALL distlock.acquire_long('cost:shared', wait => '20 ms');
 SELECT count(*) AS changed FROM ((TABLE before EXCEPT TABLE written) UNION ALL (TABLE written EXCEPT TABLE before)) AS d;
 
 -- Renewals of each kind: heap-only, but for those few for which an old snapshot somewhere leaves no room in the page.
-SELECT pg_stat_force_next_flush();
-SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass \gset
-SELECT set_config('cost.tokens', ARRAY[:exclusive, :shared, :permit, :run]::text, false) IS NULL AS unset;
-DO $$BEGIN
-    FOR i IN 1..250 LOOP
-        PERFORM FROM distlock.renew_many('{cost:exclusive,cost:shared,cost:semaphore,cost:job}', current_setting('cost.tokens')::bigint[]);
+CREATE TEMP VIEW counted AS SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass;
+CREATE PROCEDURE pg_temp.repeat(times int, command text) LANGUAGE plpgsql AS $$BEGIN
+    FOR i IN 1..times LOOP
+        EXECUTE command;
         COMMIT;
     END LOOP;
 END$$;
 SELECT pg_stat_force_next_flush();
-SELECT n_tup_upd - :updates >= 1000 AS renewed, n_tup_hot_upd - :hot > 0.8 * (n_tup_upd - :updates) AS heap_only
-FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass;
+SELECT updates, hot FROM counted \gset
+SELECT set_config('cost.tokens', ARRAY[:exclusive, :shared, :permit, :run]::text, false) IS NULL AS unset;
+CALL pg_temp.repeat(250, $$SELECT FROM distlock.renew_many('{cost:exclusive,cost:shared,cost:semaphore,cost:job}', current_setting('cost.tokens')::bigint[])$$);
+SELECT pg_stat_force_next_flush();
+SELECT updates - :updates >= 1000 AS renewed, hot - :hot > 0.8 * (updates - :updates) AS heap_only FROM counted;
 
 -- So too by the session that made the grant and finds its row by its place: that must prune the page as well.
-SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass \gset
-DO $$BEGIN
-    FOR i IN 1..1000 LOOP
-        PERFORM distlock.renew('cost:exclusive', (current_setting('cost.tokens')::bigint[])[1]);
-        COMMIT;
-    END LOOP;
-END$$;
+SELECT updates, hot FROM counted \gset
+CALL pg_temp.repeat(1000, $$SELECT distlock.renew('cost:exclusive', (current_setting('cost.tokens')::bigint[])[1])$$);
 SELECT pg_stat_force_next_flush();
-SELECT n_tup_upd - :updates >= 1000 AS renewed, n_tup_hot_upd - :hot > 0.98 * (n_tup_upd - :updates) AS heap_only
-FROM pg_stat_user_tables WHERE relid = 'distlock.lease'::regclass;
+SELECT updates - :updates >= 1000 AS renewed, hot - :hot > 0.98 * (updates - :updates) AS heap_only FROM counted;
 
 DROP TABLE before;
 DELETE FROM distlock.lease WHERE name LIKE 'cost:%';

@@ -67,6 +67,21 @@ SELECT distlock.release('memo:a', :first), distlock.renew('memo:a', :first);
 SELECT distlock.fence('memo:a', :first);
 SELECT distlock.is_current('memo:a', :second), distlock.release('memo:a', :second);
 
+-- Made shared and renewed: as a rule the row of slot 1, with the same token, now lies where that of slot 0 was. Its
+-- writer pins slot 1 (RowShare), so that others can share the lock meanwhile; on slot 0 it would be RowExclusive.
+TRUNCATE distlock.lease;
+SELECT pg_temp.used('memo:a');
+SELECT distlock.try_acquire('memo:a') AS a \gset
+SELECT distlock.downgrade('memo:a', :a) IS NOT NULL AS shared;
+VACUUM distlock.lease;
+SELECT distlock.renew('memo:a', :a) IS NOT NULL AS renewed;
+SELECT distlock.renew('memo:a', :a) IS NOT NULL AS renewed_again;
+BEGIN;
+SELECT distlock.fence('memo:a', :a) = :a AS fenced;
+SELECT mode FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory';
+COMMIT;
+SELECT distlock.release('memo:a', :a);
+
 -- The table written anew, its rows elsewhere.
 SELECT distlock.try_acquire('memo:a') AS a \gset
 SELECT distlock.try_acquire('memo:b') AS b \gset
